@@ -139,6 +139,7 @@ mod host_tick;
 mod inspect;
 mod int_ids;
 mod life;
+mod lock;
 mod new_timer;
 mod pass;
 mod queue;
@@ -165,6 +166,7 @@ pub use callback::{Boxed, Callback, Firing, Plain};
 pub use host_tick::Urgent;
 pub use inspect::Inspected;
 pub use crate::time::Lateness;
+pub use lock::{Access, Local, Shared};
 pub use new_timer::NewTimer;
 #[doc(hidden)]
 pub use new_timer::Placed;
@@ -172,7 +174,7 @@ pub use report::{Dump, Listed, Report};
 pub use results::{
     Cancelled, Due, Finished, HostTick, Info, Next, Refusal, Refused, RunError, Statistics, WouldDeadlock,
 };
-pub use scheduler::Scheduler;
+pub use scheduler::{LocalScheduler, Scheduler};
 pub use settings::Settings;
 pub use site::{Origin, Site, SiteCounts};
 pub use structure::{Structure, UnknownStructure};

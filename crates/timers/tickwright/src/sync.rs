@@ -38,7 +38,7 @@ use crate::coroutine;
 /// id when the thread first asks. A thread of a C program may ask when there is no memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ThreadId {
+pub struct ThreadId {
     kernel: usize,
     coroutine: u64,
 }
@@ -91,8 +91,8 @@ pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGua
 }
 
 /// The threads and coroutines that wait for an event.
-#[derive(Default)]
-pub(crate) struct Waiters {
+#[derive(Debug, Default)]
+pub struct Waiters {
     pub(crate) count: usize,
     /// The wakers of those waiters that are coroutines.
     wakers: Vec<Waker>,

@@ -29,16 +29,16 @@
 use core::time::Duration;
 
 use super::gate::{Gate, Wake};
+use super::lock::Access;
 use super::results::Refusal;
 use super::scheduler::{Core, Held, Scheduler};
 use super::timing::Timing;
-use crate::sync::{ThreadId, this_thread};
 
 /// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It is
 /// the granularity of `poll`.
 const DURING_A_PASS: Duration = Duration::from_millis(1);
 
-impl<C> Scheduler<C> {
+impl<C, L: Access> Scheduler<C, L> {
     /// For the C interface: like [`timeout`](Self::timeout), for a scheduler that threads share.
     /// The caller becomes the loop, and counts as asleep, unless the scheduler has an alarm or the
     /// caller is one of its callbacks. The module's table says what ends the sleep, and which arms
@@ -47,7 +47,7 @@ impl<C> Scheduler<C> {
     #[must_use]
     pub fn timeout_of_loop(&self) -> Option<Duration> {
         let mut core = self.lock();
-        let (me, now) = (this_thread(), core.timers.now());
+        let (me, now) = (L::here(), core.timers.now());
         let mut until = core.timers.sleep_end(now);
         if core.pass != Some(me) && core.timers.alarm().is_none() && core.gate != Gate::Shut {
             core.gate = if core.pass.is_some() && core.wake.is_none() {
@@ -72,7 +72,7 @@ impl<C> Scheduler<C> {
 
     /// Releases the lock after an arm. Wakes the loop that sleeps, unless the arm was refused.
     #[cold]
-    pub(super) fn end_sleep(&self, mut core: Held<'_, C>, armed: bool) {
+    pub(super) fn end_sleep(&self, mut core: Held<'_, C, L>, armed: bool) {
         if !armed {
             return;
         }
@@ -88,7 +88,7 @@ impl<C> Scheduler<C> {
     /// Releases the lock after a pass. Wakes the loop that sleeps if a timer is due earlier: one
     /// that was running when the loop asked, and was armed when its callback ended.
     #[cold]
-    pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C>) {
+    pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C, L>) {
         let Gate::Asleep { until, .. } = core.gate else { return };
         if core.wake.is_none() || core.timers.alarm().is_some() {
             return;
@@ -100,17 +100,17 @@ impl<C> Scheduler<C> {
     }
 }
 
-impl<C> Core<C> {
+impl<C, L: Access> Core<C, L> {
     /// Notes that `thread` wants to run the queue.
     #[cold]
-    pub(super) fn note_run(&mut self, thread: ThreadId) {
+    pub(super) fn note_run(&mut self, thread: L::Thread) {
         if self.is_loop(thread) {
             self.gate.end_sleep();
         }
     }
 
     /// Whether `thread` is a loop whose own calls show that it is awake.
-    fn is_loop(&self, thread: ThreadId) -> bool {
+    fn is_loop(&self, thread: L::Thread) -> bool {
         let sleeper = if let Gate::Asleep { thread, .. } = self.gate { Some(thread) } else { None };
         self.wake.is_none() && sleeper == Some(thread)
     }
@@ -128,7 +128,7 @@ impl<C> Core<C> {
         };
         let now = self.timers.now();
         let is_over = until.is_some_and(|until| until <= now);
-        if is_over || self.timers.alarm().is_some() || self.is_loop(this_thread()) {
+        if is_over || self.timers.alarm().is_some() || self.is_loop(L::here()) {
             // The loop is awake, or is woken by the alarm.
             self.gate.end_sleep();
             return Ok(false);

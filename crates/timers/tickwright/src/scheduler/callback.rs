@@ -2,15 +2,16 @@
 
 use core::fmt;
 
+use super::lock::{Access, Local, Shared};
 use super::results::{Due, Next};
 use super::scheduler::Scheduler;
 
 /// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
 /// any time one callback per scheduler runs. The callback may use every operation of the scheduler
 /// except those that would wait for this callback. Those are refused.
-pub trait Callback: Send + Sized {
+pub trait Callback<L: Access = Shared>: Sized {
     /// Runs the callback. Its result decides whether and when it runs again.
-    fn call(&mut self, firing: &Firing<'_, Self>) -> Next;
+    fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next;
 
     /// A number by which one call [cancels](Scheduler::cancel_matching) several timers. The
     /// scheduler asks for it under its lock: it must not call the scheduler.
@@ -20,26 +21,26 @@ pub trait Callback: Send + Sized {
 }
 
 /// A run of a callback: what the callback learns, and its scheduler.
-pub type Firing<'a, C> = Due<&'a Scheduler<C>>;
+pub type Firing<'a, C, L = Shared> = Due<&'a Scheduler<C, L>>;
 
-impl<'a, C> Firing<'a, C> {
+impl<'a, C, L: Access> Firing<'a, C, L> {
     /// The scheduler that runs the callback.
     #[must_use]
-    pub fn scheduler(&self) -> &'a Scheduler<C> {
+    pub fn scheduler(&self) -> &'a Scheduler<C, L> {
         self.payload
     }
 }
 
 /// A plain function with its data. Adding one allocates nothing.
 #[derive(Clone, Copy)]
-pub struct Plain<T: Send> {
-    call: fn(&mut T, &Firing<'_, Self>) -> Next,
+pub struct Plain<T, L: Access = Shared> {
+    call: fn(&mut T, &Firing<'_, Self, L>) -> Next,
     data: T,
 }
 
-impl<T: Send> Plain<T> {
+impl<T, L: Access> Plain<T, L> {
     /// Makes a callback that calls `call` with `data`.
-    pub const fn new(data: T, call: fn(&mut T, &Firing<'_, Self>) -> Next) -> Self {
+    pub const fn new(data: T, call: fn(&mut T, &Firing<'_, Self, L>) -> Next) -> Self {
         Self { call, data }
     }
 
@@ -54,21 +55,21 @@ impl<T: Send> Plain<T> {
     }
 }
 
-impl<T: Send> Callback for Plain<T> {
-    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
+impl<T, L: Access> Callback<L> for Plain<T, L> {
+    fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next {
         (self.call)(&mut self.data, firing)
     }
 }
 
-impl<T: Send + fmt::Debug> fmt::Debug for Plain<T> {
+impl<T: fmt::Debug, L: Access> fmt::Debug for Plain<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plain").field("data", &self.data).finish_non_exhaustive()
     }
 }
 
 /// What a [`Boxed`] holds.
-trait Closure: Send {
-    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next;
+pub trait Closure<L: Boxing> {
+    fn call(&mut self, firing: &Firing<'_, Boxed<L>, L>) -> Next;
 
     fn token(&self) -> usize {
         0
@@ -80,14 +81,14 @@ struct Tagged<F> {
     token: usize,
 }
 
-impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for F {
-    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next {
+impl<L: Boxing, F: FnMut(&Firing<'_, Boxed<L>, L>) -> Next> Closure<L> for F {
+    fn call(&mut self, firing: &Firing<'_, Boxed<L>, L>) -> Next {
         self(firing)
     }
 }
 
-impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for Tagged<F> {
-    fn call(&mut self, firing: &Firing<'_, Boxed>) -> Next {
+impl<L: Boxing, F: FnMut(&Firing<'_, Boxed<L>, L>) -> Next> Closure<L> for Tagged<F> {
+    fn call(&mut self, firing: &Firing<'_, Boxed<L>, L>) -> Next {
         (self.call)(firing)
     }
 
@@ -96,8 +97,21 @@ impl<F: FnMut(&Firing<'_, Boxed>) -> Next + Send> Closure for Tagged<F> {
     }
 }
 
+/// The closures of a scheduler: those of a shared one are `Send`.
+pub trait Boxing: Access {
+    type Closure: Closure<Self> + ?Sized;
+}
+
+impl Boxing for Shared {
+    type Closure = dyn Closure<Self> + Send;
+}
+
+impl Boxing for Local {
+    type Closure = dyn Closure<Self>;
+}
+
 /// A closure in a box. The box is one allocation, unless the closure owns nothing.
-pub struct Boxed(Box<dyn Closure>);
+pub struct Boxed<L: Boxing = Shared>(Box<L::Closure>);
 
 impl Boxed {
     /// Boxes a closure.
@@ -124,8 +138,15 @@ impl Boxed {
     }
 }
 
-impl Callback for Boxed {
-    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
+impl Boxed<Local> {
+    /// Boxes a closure for a [`LocalScheduler`](super::LocalScheduler). It need not be `Send`.
+    pub fn local(call: impl FnMut(&Firing<'_, Self, Local>) -> Next + 'static) -> Self {
+        Self(Box::new(call))
+    }
+}
+
+impl<L: Boxing> Callback<L> for Boxed<L> {
+    fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next {
         self.0.call(firing)
     }
 
@@ -134,7 +155,7 @@ impl Callback for Boxed {
     }
 }
 
-impl fmt::Debug for Boxed {
+impl<L: Boxing> fmt::Debug for Boxed<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Boxed")
     }

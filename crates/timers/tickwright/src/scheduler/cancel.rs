@@ -2,19 +2,19 @@
 
 use super::callback::Callback;
 use super::gate::Gate;
+use super::lock::Access;
 use super::results::{Cancelled, WouldDeadlock};
 use super::scheduler::{Core, Held, Running, Scheduler};
 use super::table::TimerId;
 use super::timer_set::TimerSet;
-use crate::sync::{this_thread, wait_as_caller};
 
-impl<C: Callback> Scheduler<C> {
+impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Cancels a timer unless it is running.
     pub fn try_cancel(&self, id: TimerId) -> Cancelled<C> {
         let mut core = self.lock();
         match core.running {
             Some(running) if running.id == id && core.timers.find(id).is_some() => {
-                Cancelled::Running { here: running.thread == this_thread() }
+                Cancelled::Running { here: running.thread == L::here() }
             }
             _ => core.remove(id, TimerSet::cancel),
         }
@@ -57,7 +57,7 @@ impl<C: Callback> Scheduler<C> {
         let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
             return Ok(core.remove(id, stop));
         };
-        if thread == this_thread() {
+        if thread == L::here() {
             // If the timer is gone, its run has ended: this thread drops the callback, and that
             // drop called this function.
             let has_ended = core.timers.find(id).is_none();
@@ -68,7 +68,7 @@ impl<C: Callback> Scheduler<C> {
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
         while core.running.is_some_and(|running| running.serial == serial) {
-            core = wait_as_caller(&self.ended, &self.core, core);
+            core = L::wait(&self.core, core);
         }
         let outcome = core.outcomes.iter().position(|(of, _)| first && *of == serial);
         let suppressed = outcome.is_some_and(|at| core.outcomes.swap_remove(at).1);
@@ -102,7 +102,7 @@ impl<C: Callback> Scheduler<C> {
     fn remove_next(
         &self,
         from: &mut usize,
-        wanted: impl Fn(&Core<C>, TimerId) -> bool,
+        wanted: impl Fn(&Core<C, L>, TimerId) -> bool,
     ) -> Option<(TimerId, Cancelled<C>)> {
         let mut core = self.lock();
         loop {
@@ -117,7 +117,7 @@ impl<C: Callback> Scheduler<C> {
     #[must_use]
     #[doc(hidden)]
     pub fn within_callback(&self) -> bool {
-        self.lock().pass == Some(this_thread())
+        self.lock().pass == Some(L::here())
     }
 
     /// Ends the scheduler. It waits for a callback that runs on another thread, returns all other
@@ -150,18 +150,18 @@ impl<C: Callback> Scheduler<C> {
     }
 
     /// Begins a shutdown: from now on the scheduler refuses every arm.
-    fn refuse_more(&self) -> Result<Held<'_, C>, WouldDeadlock> {
+    fn refuse_more(&self) -> Result<Held<'_, C, L>, WouldDeadlock> {
         let mut core = self.lock();
-        if core.pass == Some(this_thread()) {
+        if core.pass == Some(L::here()) {
             return Err(WouldDeadlock);
         }
         core.gate = Gate::Shut;
         Ok(core)
     }
 
-    fn await_pass<'s>(&'s self, mut core: Held<'s, C>) {
+    fn await_pass<'s>(&'s self, mut core: Held<'s, C, L>) {
         while core.pass.is_some() {
-            core = wait_as_caller(&self.ended, &self.core, core);
+            core = L::wait(&self.core, core);
         }
     }
 }
@@ -169,14 +169,15 @@ impl<C: Callback> Scheduler<C> {
 /// [`TimerSet::cancel`] or [`TimerSet::shutdown`].
 type Remove<C> = fn(&mut TimerSet<C>, TimerId) -> Cancelled<C>;
 
-impl<C> Core<C> {
+impl<C, L: Access> Core<C, L> {
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, remove: Remove<C>) -> Cancelled<C> {
-        let mut cancelled = remove(&mut self.timers, id);
-        if let Cancelled::Running { here } = &mut cancelled {
-            let me = this_thread();
-            *here = self.running.is_some_and(|running| running.thread == me);
+        match remove(&mut self.timers, id) {
+            Cancelled::Running { .. } => {
+                let me = L::here();
+                Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
+            }
+            cancelled => cancelled,
         }
-        cancelled
     }
 }

@@ -26,6 +26,7 @@ use core::time::Duration;
 use tickwright_core::Tick;
 use tickwright_nodes::arena::Idx;
 
+use super::lock::{Access, Shared};
 use super::results::{HostTick, Refusal};
 use super::scheduler::Scheduler;
 use super::table::TimerId;
@@ -190,9 +191,9 @@ impl<P> TimerSet<P> {
 /// While this guard lives, the host tick of its scheduler waits. Any thread may hold one or more
 /// guards.
 #[must_use = "dropped at once, it holds nothing back"]
-pub struct Urgent<'a, C>(&'a Scheduler<C>);
+pub struct Urgent<'a, C, L: Access = Shared>(&'a Scheduler<C, L>);
 
-impl<C> Scheduler<C> {
+impl<C, L: Access> Scheduler<C, L> {
     /// Makes a timer the [host tick](HostTick). Among timers that are due in the same
     /// tick the host tick runs last. While [urgent work](Self::urgent) runs, the host tick waits.
     ///
@@ -210,19 +211,19 @@ impl<C> Scheduler<C> {
 
     /// Begins urgent work, which ends when the guard is dropped. Meanwhile the host tick waits, and
     /// the alarm is set for the timer after it.
-    pub fn urgent(&self) -> Urgent<'_, C> {
+    pub fn urgent(&self) -> Urgent<'_, C, L> {
         self.lock().timers.begin_urgent();
         Urgent(self)
     }
 }
 
-impl<C> Drop for Urgent<'_, C> {
+impl<C, L: Access> Drop for Urgent<'_, C, L> {
     fn drop(&mut self) {
         self.0.lock().timers.end_urgent();
     }
 }
 
-impl<C> fmt::Debug for Urgent<'_, C> {
+impl<C, L: Access> fmt::Debug for Urgent<'_, C, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Urgent")
     }

@@ -9,6 +9,7 @@ use tickwright_nodes::arena::Idx;
 
 use super::callback::Callback;
 use super::int_ids::IntIds;
+use super::lock::Access;
 use super::report::{Dump, Listed, Report};
 use super::results::{Info, Refusal, Statistics};
 use super::scheduler::{Core, Scheduler};
@@ -151,7 +152,7 @@ pub struct Inspected<R> {
     pub seen: Option<R>,
 }
 
-impl<C: Callback> Scheduler<C> {
+impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// How long there is nothing to run: the loop of the only thread that arms timers takes it as
     /// its time-out. It is zero if something is due, and `None` if nothing is pending. Over a wheel
     /// it may be too short, once for each bucket. Then a run of the queue finds nothing due, and
@@ -283,7 +284,7 @@ impl<C: Callback> Scheduler<C> {
     }
 }
 
-impl<C: Callback> Core<C> {
+impl<C: Callback<L>, L: Access> Core<C, L> {
     /// The token of a timer's callback, also while the callback runs.
     pub(super) fn token(&self, id: TimerId) -> Option<usize> {
         match self.timers.payload(id) {

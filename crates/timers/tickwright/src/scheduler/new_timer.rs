@@ -1,5 +1,8 @@
 //! A timer that is not armed yet: its time, its origin and its callback.
 
+use core::time::Duration;
+
+use super::lock::{Access, Shared};
 use super::results::Cancelled;
 use super::results::Refused;
 use super::scheduler::Scheduler;
@@ -26,8 +29,8 @@ use super::timing::Timing;
 /// ```
 #[derive(Debug)]
 #[must_use = "it is no timer until `add` or `replace` arms it"]
-pub struct NewTimer<'s, C, O = Site> {
-    scheduler: &'s Scheduler<C>,
+pub struct NewTimer<'s, C, O = Site, L: Access = Shared> {
+    scheduler: &'s Scheduler<C, L>,
     timing: Timing,
     origin: O,
 }
@@ -44,10 +47,19 @@ pub struct Placed<C> {
     pub old: Cancelled<C>,
 }
 
-impl<C> Scheduler<C> {
+impl<C, L: Access> Scheduler<C, L> {
+    /// Runs `callback` after `delay`. [`timer`](Self::timer) gives it a period, a name and more.
+    ///
+    /// # Errors
+    /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
+    #[track_caller]
+    pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
+        self.timer(Timing::after(delay)).add(callback)
+    }
+
     /// Begins a new timer with this `timing`. Its origin is the calling line.
     #[track_caller]
-    pub fn timer(&self, timing: Timing) -> NewTimer<'_, C> {
+    pub fn timer(&self, timing: Timing) -> NewTimer<'_, C, Site, L> {
         NewTimer { scheduler: self, timing, origin: Site::here("") }
     }
 
@@ -73,7 +85,7 @@ impl<C> Scheduler<C> {
     }
 }
 
-impl<C> NewTimer<'_, C> {
+impl<C, L: Access> NewTimer<'_, C, Site, L> {
     /// Names the callback, for [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
     pub fn named(mut self, name: &'static str) -> Self {
         self.origin.name = name;
@@ -81,9 +93,9 @@ impl<C> NewTimer<'_, C> {
     }
 }
 
-impl<'s, C, O: Origin> NewTimer<'s, C, O> {
+impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     /// Sets an origin other than the calling line.
-    pub fn origin<N: Origin>(self, origin: N) -> NewTimer<'s, C, N> {
+    pub fn origin<N: Origin>(self, origin: N) -> NewTimer<'s, C, N, L> {
         NewTimer { scheduler: self.scheduler, timing: self.timing, origin }
     }
 

@@ -4,17 +4,14 @@ use core::mem::needs_drop;
 
 use super::callback::Callback;
 use super::gate::Gate;
+use super::lock::Access;
 use super::results::{Due, Next, RunError};
 use super::scheduler::{Held, Running, Scheduler};
 use super::table::TimerId;
-use crate::sync::{Ordering, ThreadId, tell, this_thread};
 
 /// How many timers a pass moves inside the queue before it releases the lock.
 const SLICE: usize = 256;
-/// How many times a pass yields to other threads before it takes the lock again.
-const YIELDS: u32 = 1000;
-
-impl<C: Callback> Scheduler<C> {
+impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Runs every callback that is due now and was armed before the call. Returns how many ran.
     ///
     /// # Errors
@@ -39,7 +36,7 @@ impl<C: Callback> Scheduler<C> {
     /// # Panics
     /// Like `run_queue`.
     pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
-        let me = this_thread();
+        let me = L::here();
         let mut core = self.lock();
         if core.gate != Gate::Open {
             core.note_run(me);
@@ -62,7 +59,7 @@ impl<C: Callback> Scheduler<C> {
                     ran += 1;
                 }
                 None if moves > 0 => break,
-                None => core = self.give_way(core),
+                None => core = L::give_way(&self.core, core),
             }
             moves = SLICE;
             if core.gate == Gate::Shut {
@@ -73,39 +70,22 @@ impl<C: Callback> Scheduler<C> {
         Ok(ran)
     }
 
-    /// Releases the lock for other threads, and takes it again. If another thread waits for the
-    /// lock, this one first yields until that thread had it, or [`YIELDS`] times. Otherwise this
-    /// thread would take the lock again at once, and the other one would starve.
-    #[cold]
-    pub(super) fn give_way<'s>(&'s self, core: Held<'s, C>) -> Held<'s, C> {
-        let before = self.served.load(Ordering::Relaxed);
-        drop(core);
-        for _ in 0..YIELDS {
-            let nobody_waits = self.queued.load(Ordering::Relaxed) == 0;
-            if nobody_waits || self.served.load(Ordering::Relaxed) != before {
-                break;
-            }
-            std::thread::yield_now();
-        }
-        self.lock()
-    }
-
-    fn end_pass(&self, mut core: Held<'_, C>) {
+    fn end_pass(&self, mut core: Held<'_, C, L>) {
         core.pass = None;
         core.timers.end_pass();
-        tell(&self.ended, &mut *core);
+        L::tell(&self.core, &mut core);
         if core.gate != Gate::Open {
             self.end_sleep_after_pass(core);
         }
     }
 
-    fn fire<'s>(&'s self, core: Held<'s, C>, me: ThreadId, due: Due<C>) -> Held<'s, C> {
+    fn fire<'s>(&'s self, core: Held<'s, C, L>, me: L::Thread, due: Due<C>) -> Held<'s, C, L> {
         let Due { id, payload, due, now, overruns } = due;
         let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false };
         // If `token` panics, this local is dropped first, so the lock is released before the run
         // ends.
         let mut core = core;
-        let token = run.callback.as_ref().map_or(0, C::token);
+        let token = run.callback.as_ref().map_or(0, <C as Callback<L>>::token);
         core.runs += 1;
         core.running = Some(Running { id, thread: me, serial: core.runs, awaited: false, token });
         drop(core);
@@ -117,27 +97,27 @@ impl<C: Callback> Scheduler<C> {
 
 /// A run that is under way. If the callback or its drop panics, the drop of this value ends the run
 /// and the pass.
-struct Run<'s, C: Callback> {
-    scheduler: &'s Scheduler<C>,
+struct Run<'s, C: Callback<L>, L: Access> {
+    scheduler: &'s Scheduler<C, L>,
     id: TimerId,
     callback: Option<C>,
     suppressed: bool,
 }
 
-impl<'s, C: Callback> Run<'s, C> {
-    fn end(mut self, next: Next) -> Held<'s, C> {
+impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
+    fn end(mut self, next: Next) -> Held<'s, C, L> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
         // The run has no callback any more, so its drop, which is for panics, has nothing to do.
         debug_assert!(self.callback.is_none());
         core::mem::forget(self);
-        tell(&scheduler.ended, &mut *core);
+        L::tell(&scheduler.core, &mut core);
         core
     }
 
     /// Finishes the timer, and drops the callback if the timer is gone. The drop happens without
     /// the lock, and before any thread is notified of the end. From then on no callback runs.
-    fn finish(&mut self, next: Next, panicked: bool) -> Held<'s, C> {
+    fn finish(&mut self, next: Next, panicked: bool) -> Held<'s, C, L> {
         let scheduler = self.scheduler;
         let mut core = scheduler.lock();
         if let Some(callback) = self.callback.take() {
@@ -162,7 +142,7 @@ impl<'s, C: Callback> Run<'s, C> {
     }
 }
 
-impl<C: Callback> Drop for Run<'_, C> {
+impl<C: Callback<L>, L: Access> Drop for Run<'_, C, L> {
     fn drop(&mut self) {
         let scheduler = self.scheduler;
         scheduler.end_pass(self.finish(Next::Done, true));

@@ -1,51 +1,50 @@
 //! The scheduler, the data under its lock, and the operations that run no callback.
 
 use core::fmt;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
 
 use super::gate::{Gate, Wake};
+use super::lock::{Access, Guarded, Local, Reach, Shared};
 use super::results::{Refusal, Refused};
 use super::settings::Settings;
 use super::table::TimerId;
 use super::timer_set::TimerSet;
 use super::timing::Timing;
-use crate::fork::{self, ForkLock, Order};
-use crate::sync::{Arc, Condvar, MutexGuard, ThreadId, Waiters, lock, no_memory, try_lock};
+use crate::sync::{Arc, Waiters, no_memory};
 use crate::time::{Alarm, Clock, Instant};
 
-/// Timers that call back. See the [module](super).
-pub struct Scheduler<C> {
-    pub(super) core: ForkLock<Core<C>>,
-    /// Notified when a callback or a pass has ended.
-    pub(super) ended: Condvar,
-    /// How many threads wait for the lock, and how many took it after a wait. A pass makes room by
-    /// these hints. The protocol's correctness does not depend on them.
-    pub(super) queued: AtomicUsize,
-    pub(super) served: AtomicUsize,
+/// Timers that call back. Threads share it, unless it is a [`LocalScheduler`]. See the
+/// [module](super).
+pub struct Scheduler<C, L: Access = Shared> {
+    pub(super) core: L::Cell<Core<C, L>>,
 }
 
-/// The lock while a thread holds it.
-pub(super) type Held<'a, C> = MutexGuard<'a, Core<C>>;
+/// A [`Scheduler`] of one thread, which pays for no lock. [`Scheduler::local`] makes one.
+///
+/// A clock, an origin, a token or an alarm that calls the scheduler back panics, where it waits for
+/// ever in a shared scheduler.
+pub type LocalScheduler<C> = Scheduler<C, Local>;
+
+/// The timers while a thread has them.
+pub(super) type Held<'a, C, L> = <L as Reach>::Held<'a, Core<C, L>>;
 
 /// What the lock guards.
-pub(super) struct Core<C> {
+pub(super) struct Core<C, L: Access> {
     pub(super) timers: TimerSet<C>,
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<Running<L::Thread>>,
     /// How many runs have begun.
     pub(super) runs: u64,
     /// The thread whose pass is under way.
-    pub(super) pass: Option<ThreadId>,
-    /// The threads that wait for `ended`.
+    pub(super) pass: Option<L::Thread>,
+    /// The threads that wait for the end of a callback or pass.
     pub(super) waiters: Waiters,
     /// Runs whose first canceller waits to learn whether it suppressed anything.
     pub(super) outcomes: Vec<(u64, bool)>,
     /// What an arm must look at before it goes on.
-    pub(super) gate: Gate,
+    pub(super) gate: Gate<L::Thread>,
     pub(super) wake: Option<Wake>,
 }
 
-impl<C> AsMut<Waiters> for Core<C> {
+impl<C, L: Access> AsMut<Waiters> for Core<C, L> {
     fn as_mut(&mut self) -> &mut Waiters {
         &mut self.waiters
     }
@@ -53,9 +52,9 @@ impl<C> AsMut<Waiters> for Core<C> {
 
 /// The callback that is running.
 #[derive(Clone, Copy)]
-pub(super) struct Running {
+pub(super) struct Running<T> {
     pub(super) id: TimerId,
-    pub(super) thread: ThreadId,
+    pub(super) thread: T,
     /// The number of this run among all runs.
     pub(super) serial: u64,
     /// A thread waits to learn whether its cancel kept the timer from running again.
@@ -68,7 +67,7 @@ impl<C> Scheduler<C> {
     /// Makes an empty scheduler, as [`TimerSet::new`] does.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C>>())
+        Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Shared>>())
     }
 
     /// Makes an empty scheduler with [`Settings::capacity`].
@@ -78,7 +77,18 @@ impl<C> Scheduler<C> {
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         Self::with(TimerSet::try_new(settings)?).ok_or(Refusal::Full)
     }
+}
 
+impl<C> LocalScheduler<C> {
+    /// Like [`new`](Scheduler::new), for one thread: no call uses a lock, an atomic or an id of a
+    /// thread. Callbacks need not be `Send`.
+    #[must_use]
+    pub fn local(settings: Settings) -> Self {
+        Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Local>>())
+    }
+}
+
+impl<C, L: Access> Scheduler<C, L> {
     /// Returns `None` if there is no memory.
     fn with(timers: TimerSet<C>) -> Option<Self> {
         let core = Core {
@@ -91,34 +101,12 @@ impl<C> Scheduler<C> {
             gate: Gate::Open,
             wake: None,
         };
-        let core = ForkLock::try_new(Order::Timers, core, Core::forget_threads)?;
-        Some(Self { core, ended: Condvar::new(), queued: AtomicUsize::new(0), served: AtomicUsize::new(0) })
+        Some(Self { core: L::cell(core)? })
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> Held<'_, C> {
-        match try_lock(&self.core) {
-            Some(core) => core,
-            None => self.lock_behind_others(),
-        }
-    }
-
-    #[cold]
-    fn lock_behind_others(&self) -> Held<'_, C> {
-        self.queued.fetch_add(1, Ordering::Relaxed);
-        let core = lock(&self.core);
-        self.queued.fetch_sub(1, Ordering::Relaxed);
-        self.served.fetch_add(1, Ordering::Relaxed);
-        core
-    }
-
-    /// Runs `callback` after `delay`. [`timer`](Self::timer) gives it a period, a name and more.
-    ///
-    /// # Errors
-    /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
-    #[track_caller]
-    pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
-        self.timer(Timing::after(delay)).add(callback)
+    pub(super) fn lock(&self) -> Held<'_, C, L> {
+        L::lock(&self.core)
     }
 
     /// Runs `act` on the callback under the lock, unless the [gate](Gate) refuses the callback.
@@ -128,7 +116,7 @@ impl<C> Scheduler<C> {
         &self,
         timing: Option<Timing>,
         callback: C,
-        act: impl FnOnce(&mut Core<C>, C) -> Result<R, Refused<C>>,
+        act: impl FnOnce(&mut Core<C, L>, C) -> Result<R, Refused<C>>,
     ) -> Result<R, Refused<C>> {
         let mut core = self.lock();
         let wakes = match core.gate {
@@ -209,15 +197,14 @@ impl<C> Scheduler<C> {
     }
 }
 
-impl<C> Core<C> {
-    /// Called in a forked child, which has no other threads: no thread waits, no loop sleeps, and
-    /// another thread's pass is over. The timer that such a pass ran is gone, since its callback is
+impl<C, L: Access> Guarded for Core<C, L> {
+    /// No thread waits, no loop sleeps, and another thread's pass is over. The timer that such a pass ran is gone, since its callback is
     /// on that thread's stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
         self.gate.end_sleep();
-        let (forker, here) = fork::forker();
+        let (forker, here) = L::forker();
         if self.pass == Some(forker) {
             self.pass = Some(here);
             if let Some(running) = &mut self.running {
@@ -231,7 +218,7 @@ impl<C> Core<C> {
     }
 }
 
-impl<C> fmt::Debug for Scheduler<C> {
+impl<C, L: Access> fmt::Debug for Scheduler<C, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lock().timers.fmt(f)
     }

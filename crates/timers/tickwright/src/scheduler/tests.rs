@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::thread;
 
+use super::lock::{Reach, Shared};
 use super::*;
 use crate::scheduler::Settings;
 use crate::sync::Ordering;
@@ -60,10 +61,10 @@ fn a_pass_lets_others_have_the_lock() {
     let mut core = scheduler.lock();
     thread::scope(|scope| {
         scope.spawn(|| drop(scheduler.add(Duration::ZERO, Boxed::new(|_| Next::Done))));
-        until(|| scheduler.queued.load(Ordering::Relaxed) > 0);
+        until(|| scheduler.core.queued.load(Ordering::Relaxed) > 0);
         let mut times = 0;
         while core.timers.statistics().timers == 0 {
-            core = scheduler.give_way(core);
+            core = Shared::give_way(&scheduler.core, core);
             times += 1;
             assert!(times < 10_000, "the other thread never had it");
         }

@@ -39,7 +39,10 @@ impl SchedulerThread {
     /// # Errors
     /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm, of
     /// another thread or of the user. The system's error if it has no thread to give.
-    pub fn start<C: Callback + 'static>(name: &str, scheduler: &Arc<Scheduler<C>>) -> io::Result<Self> {
+    pub fn start<C: Callback + Send + 'static>(
+        name: &str,
+        scheduler: &Arc<Scheduler<C>>,
+    ) -> io::Result<Self> {
         let parker = Parker::new(scheduler.clock());
         let alarm: Arc<dyn Alarm> = Arc::clone(&parker) as _;
         if !scheduler.set_first_alarm(Arc::clone(&alarm)) {
