@@ -162,10 +162,10 @@ mod timer_set;
 mod timing;
 mod wall;
 
+pub use crate::time::Lateness;
 pub use callback::{Boxed, Callback, Firing, Plain};
 pub use host_tick::Urgent;
 pub use inspect::Inspected;
-pub use crate::time::Lateness;
 pub use lock::{Access, Local, Shared};
 pub use new_timer::NewTimer;
 #[doc(hidden)]

@@ -3,11 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::time::Lateness;
 use super::site::Site;
 use super::table::TimerId;
 use super::timer::State;
 use crate::time::Instant;
+use crate::time::Lateness;
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
