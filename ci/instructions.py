@@ -45,6 +45,7 @@ def rows():
     for name in ["heap4", "wheel"]:
         for operation in ["add", "start", "cancel", "run"]:
             yield f"scheduler/{name}", operation, count(calls, name, operation)
+            yield f"scheduler/{name}/local", operation, count(calls, name, operation, "local")
     shard = build("tickwright", "count_shard")
     for operation in ["add", "rearm-unlocked", "rearm-clock", "rearm-at", "rearm-locked", "cancel", "pass"]:
         yield "shard", operation, count(shard, operation)

@@ -4,13 +4,13 @@
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_scheduler wheel start
 //! ```
 //!
-//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
+//! A third argument `local` counts a scheduler without a lock. `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
 //! `MANY` calls on a scheduler that holds between `MANY` and `2 * MANY` timers with random delays.
 
 use core::hint::black_box;
 use core::time::Duration;
 
-use tickwright::scheduler::{Boxed, Scheduler, Settings, Structure, TimerId, Timing};
+use tickwright::scheduler::{Access, Boxed, Callback, Next, Scheduler, Settings, TimerId, Timing};
 use tickwright::time::VirtualHost;
 
 const MANY: usize = 1000;
@@ -34,13 +34,12 @@ fn measured(work: impl FnOnce()) {
     work();
 }
 
-fn callback() -> Boxed {
-    Boxed::once(|_| ())
-}
-
-fn run(structure: Structure, operation: &str) {
-    let host = VirtualHost::new();
-    let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()).structure(structure));
+fn run<C: Callback<L>, L: Access>(
+    host: &VirtualHost,
+    scheduler: &Scheduler<C, L>,
+    callback: impl Fn() -> C,
+    operation: &str,
+) {
     scheduler.reserve(3 * MANY).expect("room");
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let before = if operation == "add" { MANY } else { 2 * MANY };
@@ -77,6 +76,22 @@ fn run(structure: Structure, operation: &str) {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [structure, operation] = &arguments[..] else { panic!("STRUCTURE OPERATION") };
-    run(structure.parse().expect("a structure"), operation);
+    let [structure, operation, lock @ ..] = &arguments[..] else { panic!("STRUCTURE OPERATION [local]") };
+    let host = VirtualHost::new();
+    let settings = Settings::new().clock(host.monotonic()).structure(structure.parse().expect("a structure"));
+    if lock.is_empty() {
+        run(&host, &Scheduler::new(settings), || Boxed::once(|_| ()), operation);
+    } else {
+        // Not empty, as that of `once`: both are allocations.
+        let callback = || {
+            let mut call = Some(|| ());
+            Boxed::local(move |_| {
+                if let Some(call) = call.take() {
+                    call();
+                }
+                Next::Done
+            })
+        };
+        run(&host, &Scheduler::local(settings), callback, operation);
+    }
 }

@@ -1,30 +1,49 @@
-//! A callback scheduler: a caller adds a callback with a delay, and cancels it by its id. Threads
-//! can share a scheduler.
+//! A callback scheduler: a caller adds a callback with a delay, and cancels it by its id.
 //!
 //! ```
-//! use core::time::Duration;
-//! use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
-//! use tickwright::time::VirtualHost;
+//! use tickwright::scheduler::{Duration, Scheduler};
 //!
-//! let host = VirtualHost::new();
-//! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
-//! let mut left = 3;
-//! let id = scheduler.add(Duration::from_secs(2), Boxed::new(move |_| {
-//!     left -= 1;
-//!     if left > 0 { Next::Again } else { Next::Done }
-//! }))?;
-//! assert_eq!(scheduler.timeout(), Some(Duration::from_secs(2)));
-//! host.advance(Duration::from_secs(2));
-//! assert_eq!(scheduler.run_queue(), Ok(1));
-//! assert_eq!(scheduler.remaining(id), Some(Duration::from_secs(2)), "again");
-//! # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
+//! let scheduler = Scheduler::spawn("timers")?;
+//! let beat = scheduler.every(Duration::from_secs(1), |_| println!("alive"))?;
+//! scheduler.after(Duration::from_secs(5), |_| println!("no reply"))?;
+//! scheduler.cancel(beat);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! | you have | take |
+//! |---|---|
+//! | threads that share timers | [`Scheduler::spawn`], or [`Scheduler::new`] and a loop of your own |
+//! | one thread | [`Scheduler::local`]: the same calls without a lock; callbacks need not be `Send` |
+//! | a loop that acts by itself when a timer is due | [`TimerSet`]: payloads instead of callbacks |
+//!
+//! A game in one thread runs its timers between its other work:
+//!
+//! ```
+//! # use tickwright::time::VirtualHost;
+//! # let host = VirtualHost::new();
+//! # let sleep = |wait| host.advance(wait);
+//! # fn draw(_frame: u32) {}
+//! use tickwright::scheduler::{Duration, Next, Scheduler, Settings};
+//!
+//! let mut game = Scheduler::local(Settings::new().clock(host.monotonic()));
+//! let mut frame = 0;
+//! game.every(Duration::from_millis(16), move |_| {
+//!     frame += 1;
+//!     draw(frame);
+//!     if frame < 600 { Next::Again } else { Next::Done }
+//! })?;
+//! while let Some(wait) = game.timeout() {
+//!     sleep(wait); // or a `poll` for input
+//!     game.run_queue()?;
+//! }
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
 //! # Who runs the callbacks
 //!
 //! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue):
 //!
-//! - a thread of the scheduler's own: [`SchedulerThread`];
+//! - a thread of the scheduler's own: [`Scheduler::spawn`], [`SchedulerThread`];
 //! - a loop that waits at an [alarm](Scheduler::set_alarm). Each thread that arms an earlier timer
 //!   moves the alarm forward. It is a [`TimerFd`](crate::time), a
 //!   [`Parker`](crate::time::Parker), or an alarm of your own that sends the time to the loop;
@@ -35,16 +54,16 @@
 //! ```
 //! use core::time::Duration;
 //! use std::sync::Arc;
-//! use tickwright::scheduler::{Boxed, Scheduler, Settings};
+//! use tickwright::scheduler::{Scheduler, Settings};
 //! use tickwright::time::{Parker, Woken};
 //!
 //! let scheduler = Arc::new(Scheduler::new(Settings::new()));
 //! let parker = Parker::new(scheduler.clock());
 //! scheduler.set_alarm(Some(parker.clone()));
-//! scheduler.add(Duration::from_secs(60), Boxed::once(|_| println!("a minute")))?;
+//! scheduler.after(Duration::from_secs(60), |_| println!("a minute"))?;
 //! std::thread::spawn({
 //!     let (scheduler, parker) = (scheduler.clone(), parker.clone());
-//!     move || scheduler.add(Duration::from_millis(5), Boxed::once(move |_| parker.stop()))
+//!     move || scheduler.after(Duration::from_millis(5), move |_| parker.stop())
 //! });
 //! // The add of the thread ends the sleep of a minute.
 //! while parker.wait() != Woken::Stopped {
@@ -64,11 +83,11 @@
 //!
 //! ```
 //! # use core::time::Duration;
-//! # use tickwright::scheduler::{Boxed, Next, Scheduler, Settings};
+//! # use tickwright::scheduler::{Scheduler, Settings};
 //! # use tickwright::time::VirtualHost;
 //! let host = VirtualHost::new();
 //! let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
-//! scheduler.add(Duration::from_secs(60), Boxed::new(|_| Next::Again))?;
+//! scheduler.every(Duration::from_secs(60), |_| ())?;
 //! let hour = scheduler.now() + Duration::from_secs(3600);
 //! let mut runs = 0;
 //! while let Some(wait) = scheduler.timeout() && scheduler.now() + wait <= hour {
@@ -76,7 +95,7 @@
 //!     runs += scheduler.run_queue().expect("nobody else runs it");
 //! }
 //! assert_eq!(runs, 60);
-//! # Ok::<(), tickwright::scheduler::Refused<Boxed>>(())
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
 //! If the test makes one long `advance` instead, [`Missed`] decides what happens to the periods in
@@ -161,6 +180,8 @@ mod timer;
 mod timer_set;
 mod timing;
 mod wall;
+
+pub use core::time::Duration;
 
 pub use crate::time::Lateness;
 pub use callback::{Boxed, Callback, Firing, Plain};

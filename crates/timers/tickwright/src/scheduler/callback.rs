@@ -97,9 +97,59 @@ impl<L: Boxing, F: FnMut(&Firing<'_, Boxed<L>, L>) -> Next> Closure<L> for Tagge
     }
 }
 
+/// What a closure may return: a [`Next`], or nothing.
+pub trait IntoNext {
+    /// `otherwise` is what nothing means.
+    fn into_next(self, otherwise: Next) -> Next;
+}
+
+impl IntoNext for Next {
+    fn into_next(self, _: Next) -> Next {
+        self
+    }
+}
+
+impl IntoNext for () {
+    fn into_next(self, otherwise: Next) -> Next {
+        otherwise
+    }
+}
+
+/// A closure that may return nothing. Then it runs again if `AGAIN`.
+#[derive(Debug)]
+pub struct Returning<F, const AGAIN: bool>(F);
+
+impl<L, F, R, const AGAIN: bool> Closure<L> for Returning<F, AGAIN>
+where
+    L: Boxing,
+    F: FnMut(&Firing<'_, Boxed<L>, L>) -> R,
+    R: IntoNext,
+{
+    fn call(&mut self, firing: &Firing<'_, Boxed<L>, L>) -> Next {
+        self.0(firing).into_next(if AGAIN { Next::Again } else { Next::Done })
+    }
+}
+
 /// The closures of a scheduler: those of a shared one are `Send`.
 pub trait Boxing: Access {
     type Closure: Closure<Self> + ?Sized;
+}
+
+/// A scheduler's way that takes closures of type `F`.
+pub trait Boxes<F>: Boxing {
+    fn boxed(call: F) -> Box<Self::Closure>;
+}
+
+impl<F: Closure<Self> + Send + 'static> Boxes<F> for Shared {
+    fn boxed(call: F) -> Box<Self::Closure> {
+        Box::new(call)
+    }
+}
+
+impl<F: Closure<Self> + 'static> Boxes<F> for Local {
+    fn boxed(call: F) -> Box<Self::Closure> {
+        Box::new(call)
+    }
 }
 
 impl Boxing for Shared {
@@ -142,6 +192,16 @@ impl Boxed<Local> {
     /// Boxes a closure for a [`LocalScheduler`](super::LocalScheduler). It need not be `Send`.
     pub fn local(call: impl FnMut(&Firing<'_, Self, Local>) -> Next + 'static) -> Self {
         Self(Box::new(call))
+    }
+}
+
+impl<L: Boxing> Boxed<L> {
+    /// Boxes a closure that may return nothing. Then it runs again if `AGAIN`.
+    pub(super) fn returning<F, const AGAIN: bool>(call: F) -> Self
+    where
+        L: Boxes<Returning<F, AGAIN>>,
+    {
+        Self(L::boxed(Returning(call)))
     }
 }
 

@@ -2,13 +2,18 @@
 
 use core::time::Duration;
 
+use super::callback::{Boxed, Boxes, Boxing, Firing, IntoNext, Returning};
 use super::lock::{Access, Shared};
 use super::results::Cancelled;
+#[cfg(doc)]
+use super::results::Next;
 use super::results::Refused;
 use super::scheduler::Scheduler;
 use super::site::{Origin, Site};
 use super::table::TimerId;
 use super::timer_set::TimerSet;
+#[cfg(doc)]
+use super::timing::Missed;
 use super::timing::Timing;
 
 /// A timer that is not armed yet: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
@@ -82,6 +87,65 @@ impl<C, L: Access> Scheduler<C, L> {
     /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
     pub fn keep(&self, origin: &impl Origin, callback: C) -> Result<TimerId, Refused<C>> {
         self.admit(None, callback, |core, callback| core.timers.keep(origin, callback))
+    }
+}
+
+impl<L: Boxing> Scheduler<Boxed<L>, L> {
+    /// Runs a closure once, after `delay`. A closure that returns a [`Next`] decides by it whether
+    /// and when it runs again:
+    ///
+    /// ```
+    /// # fn send_report() -> bool { true }
+    /// use tickwright::scheduler::{Duration, Next, Scheduler};
+    ///
+    /// let scheduler = Scheduler::spawn("timers")?;
+    /// let mut wait = Duration::from_millis(100);
+    /// scheduler.after(wait, move |_| {
+    ///     wait = (wait * 2).min(Duration::from_secs(60));
+    ///     if send_report() { Next::Done } else { Next::After(wait) }
+    /// })?;
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// [`Boxed::once`] takes a closure that can be called only once.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    #[track_caller]
+    pub fn after<F, R>(&self, delay: Duration, call: F) -> Result<TimerId, Refused<Boxed<L>>>
+    where
+        F: FnMut(&Firing<'_, Boxed<L>, L>) -> R + 'static,
+        R: IntoNext,
+        L: Boxes<Returning<F, false>>,
+    {
+        self.add(delay, Boxed::returning::<F, false>(call))
+    }
+
+    /// Runs a closure every `period`, for the first time after `period`, until its timer is
+    /// cancelled. A closure that returns a [`Next`] can stop itself, by [`Next::Done`].
+    ///
+    /// ```
+    /// use tickwright::scheduler::{Duration, Scheduler};
+    ///
+    /// let scheduler = Scheduler::spawn("timers")?;
+    /// let beat = scheduler.every(Duration::from_secs(1), |_| println!("alive"))?;
+    /// scheduler.cancel(beat);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// [`timer`](Self::timer) sets the policy for missed periods, which is [`Missed::Collapse`]
+    /// here, and a slack.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    #[track_caller]
+    pub fn every<F, R>(&self, period: Duration, call: F) -> Result<TimerId, Refused<Boxed<L>>>
+    where
+        F: FnMut(&Firing<'_, Boxed<L>, L>) -> R + 'static,
+        R: IntoNext,
+        L: Boxes<Returning<F, true>>,
+    {
+        self.timer(Timing::after(period).every(period)).add(Boxed::returning::<F, true>(call))
     }
 }
 

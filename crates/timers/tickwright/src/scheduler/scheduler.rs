@@ -21,7 +21,14 @@ pub struct Scheduler<C, L: Access = Shared> {
 /// A [`Scheduler`] of one thread, which pays for no lock. [`Scheduler::local`] makes one.
 ///
 /// A clock, an origin, a token or an alarm that calls the scheduler back panics, where it waits for
-/// ever in a shared scheduler.
+/// ever in a shared scheduler. Another thread cannot call it:
+///
+/// ```compile_fail,E0277
+/// use tickwright::scheduler::{Boxed, LocalScheduler, Local, Scheduler, Settings};
+///
+/// let scheduler: LocalScheduler<Boxed<Local>> = Scheduler::local(Settings::new());
+/// std::thread::scope(|scope| drop(scope.spawn(|| scheduler.run_queue())));
+/// ```
 pub type LocalScheduler<C> = Scheduler<C, Local>;
 
 /// The timers while a thread has them.
@@ -42,6 +49,8 @@ pub(super) struct Core<C, L: Access> {
     /// What an arm must look at before it goes on.
     pub(super) gate: Gate<L::Thread>,
     pub(super) wake: Option<Wake>,
+    /// The thread that ends with the scheduler.
+    pub(super) thread: Option<Box<dyn Send>>,
 }
 
 impl<C, L: Access> AsMut<Waiters> for Core<C, L> {
@@ -100,6 +109,7 @@ impl<C, L: Access> Scheduler<C, L> {
             outcomes: Vec::new(),
             gate: Gate::Open,
             wake: None,
+            thread: None,
         };
         Some(Self { core: L::cell(core)? })
     }

@@ -6,8 +6,26 @@ use std::sync::Weak;
 
 use super::callback::Callback;
 use super::scheduler::Scheduler;
+use super::settings::Settings;
 use crate::sync::Arc;
 use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
+
+impl<C: Callback + Send + 'static> Scheduler<C> {
+    /// Makes a scheduler and a thread called `name` that runs its callbacks. The thread ends when
+    /// the last `Arc` is dropped.
+    ///
+    /// [`SchedulerThread::start`] starts a thread for a scheduler with other [`Settings`], tells
+    /// what its callbacks panicked with, and ends before the scheduler does.
+    ///
+    /// # Errors
+    /// The system's error if it has no thread to give.
+    pub fn spawn(name: &str) -> io::Result<Arc<Self>> {
+        let scheduler = Arc::new(Self::new(Settings::new()));
+        let thread = SchedulerThread::start(name, &scheduler)?;
+        scheduler.lock().thread = Some(Box::new(thread));
+        Ok(scheduler)
+    }
+}
 
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Other
 /// threads may run the queue, too: the threads take turns.
