@@ -4,8 +4,9 @@
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_scheduler wheel start
 //! ```
 //!
-//! A third argument `local` counts a scheduler without a lock. `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
-//! `MANY` calls on a scheduler that holds between `MANY` and `2 * MANY` timers with random delays.
+//! A third argument `local` counts a scheduler without a lock. `ci/instructions.py` runs all of
+//! them and compares the counts with a record. Each run makes `MANY` calls on a scheduler that
+//! holds between `MANY` and `2 * MANY` timers with random delays.
 
 use core::hint::black_box;
 use core::time::Duration;

@@ -208,8 +208,8 @@ impl<C, L: Access> Scheduler<C, L> {
 }
 
 impl<C, L: Access> Guarded for Core<C, L> {
-    /// No thread waits, no loop sleeps, and another thread's pass is over. The timer that such a pass ran is gone, since its callback is
-    /// on that thread's stack.
+    /// No thread waits, no loop sleeps, and another thread's pass is over. The timer that such a
+    /// pass ran is gone, since its callback is on that thread's stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();
