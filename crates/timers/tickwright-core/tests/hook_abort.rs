@@ -1,5 +1,6 @@
 //! A pinned timer or object that is dropped while linked aborts the process. Each case runs in a
 //! child process of this same test binary.
+#![cfg(not(target_family = "wasm"))]
 
 use std::process::{Command, Output};
 

@@ -22,6 +22,7 @@ fn identities_end_and_are_never_given_twice() {
 /// Makes so many draws that two threads would collide if a draw were not atomic.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no threads")]
 fn threads_draw_different_identities() {
     const ALL: usize = if cfg!(miri) { 200 } else { 2_000_000 };
     let counter = AtomicU32::new(0);
@@ -70,6 +71,7 @@ unsafe impl Hooked for Bag {
 /// Threads claim one hook over and over: at most one thread owns it at a time.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no threads")]
 fn threads_never_claim_a_hook_together() {
     const ROUNDS: u32 = if cfg!(miri) { 50 } else { 50_000 };
     let hook = Hook::<Bag>::new();
