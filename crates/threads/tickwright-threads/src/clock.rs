@@ -26,11 +26,9 @@ impl Default for AnyClock {
     }
 }
 
-/// A clock by which several threads sleep. If the clock moves by command, its moves wake them.
+/// A clock by which several threads sleep. If the clock stands still, its moves wake them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
-    /// Whether the clock moves by command, and wakes the threads that sleep.
-    by_command: bool,
     asleep: Arc<Waiters>,
 }
 
@@ -44,16 +42,12 @@ impl Timekeeper {
     pub(crate) fn new(AnyClock(clock): AnyClock) -> Self {
         let asleep = Arc::new(Waiters::new());
         let watcher: Arc<dyn Watcher> = Arc::clone(&asleep) as _;
-        let by_command = clock.watch(&Arc::downgrade(&watcher));
-        Self { clock, by_command, asleep }
+        clock.watch(&Arc::downgrade(&watcher));
+        Self { clock, asleep }
     }
 
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
-    }
-
-    pub(crate) fn moves_by_command(&self) -> bool {
-        self.by_command
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -72,7 +66,7 @@ impl Timekeeper {
                 return false;
             }
             // The caller's own clock may stand still during the wait, or be moved.
-            if self.by_command {
+            if self.clock.stands_still() {
                 self.wait_for_move(at, here::wait);
             } else {
                 here::wait_for(self.longest_wait(now, at));
@@ -88,7 +82,7 @@ impl Timekeeper {
         if now >= at {
             return false;
         }
-        self.park(Some(at), (!self.by_command).then(|| self.longest_wait(now, at)));
+        self.park(Some(at), (!self.clock.stands_still()).then(|| self.longest_wait(now, at)));
         true
     }
 
@@ -99,7 +93,7 @@ impl Timekeeper {
             Some(most) => KernelThread::park_timeout(most),
             None => KernelThread::park(),
         };
-        match at.filter(|_| self.by_command) {
+        match at.filter(|_| self.clock.stands_still()) {
             Some(at) => self.wait_for_move(at, park),
             None => park(),
         }

@@ -133,9 +133,9 @@ pub use sleep::Sleep;
 pub use slot::{Slot, SlotTimeout};
 #[doc(no_inline)]
 pub use std::time::Instant;
-pub use test_clock::{ClockHold, TestClock};
+pub use test_clock::TestClock;
 #[doc(no_inline)]
-pub use tickwright::time::Lateness;
+pub use tickwright::time::{ClockHold, Lateness};
 pub use timeout::{Elapsed, Timeout};
 pub use timers::Timers;
 

@@ -5,16 +5,15 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::sync::Weak;
+use std::sync::{PoisonError, Weak};
 use std::task::Wake as Wakes;
-use std::time::Instant;
 
-use tickwright::time::{self, Clock};
+use tickwright::time::{Clock, ClockHold, Instant, VirtualClock, VirtualHost, Watcher};
 
 use crate::coop;
 use crate::node::Core;
 use crate::settings::Settings;
-use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, lock};
+use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::time::{machine, nanos};
 use crate::timers::Timers;
 
@@ -26,6 +25,9 @@ use crate::timers::Timers;
 ///   itself.
 /// - [`resume`](Self::resume) lets it run with the time of the machine, and
 ///   [`pause`](Self::pause) stops it again.
+///
+/// It is the monotonic clock of a [virtual machine](Self::host), whose other clocks are for the
+/// schedulers and drivers of the same test.
 ///
 /// ```
 /// use core::time::Duration;
@@ -46,9 +48,7 @@ pub struct TestClock {
 }
 
 struct Shared {
-    /// The time while the clock stands still, so that a read takes no lock; [`u64::MAX`] while it
-    /// runs. Written under the lock of `state`.
-    still: AtomicU64,
+    clock: VirtualClock,
     state: Mutex<State>,
     /// Signaled when a thread in `block_on` may go on.
     called: Condvar,
@@ -56,45 +56,17 @@ struct Shared {
     timers: Mutex<Vec<Weak<Core>>>,
 }
 
+#[derive(Default)]
 struct State {
-    /// The time while the clock stands still, or the time when it was resumed.
-    shown: u64,
-    resumed: Option<Instant>,
-    /// Three counts: threads in `block_on`, those of them that wait, and guards that stop the
-    /// clock.
+    /// Three counts: threads in `block_on`, those of them that wait, and threads that fire timers.
     active: usize,
     parked: usize,
-    holds: usize,
-    /// Whether one of the threads moves the clock now.
-    moving: bool,
-    /// How often the clock was set, stopped or resumed, or got a timer that is earlier than all
-    /// others. A thread that waits looks again when this count has changed.
+    firing: usize,
+    /// How often the clock moved, or got a timer that is earlier than all others. A thread that
+    /// waits looks again when this count has changed.
     changes: u64,
-}
-
-impl State {
-    fn now(&self) -> u64 {
-        self.resumed.map_or(self.shown, |at| self.shown.saturating_add(nanos(at.elapsed())))
-    }
-
-    /// Whether the clock may move by itself.
-    fn all_wait(&self) -> bool {
-        self.parked == self.active && self.holds == 0
-    }
-
-    /// Moves the clock to `at`, and never back.
-    fn go_to(&mut self, at: u64) {
-        let ahead = at.saturating_sub(self.now());
-        self.shown = self.shown.saturating_add(ahead);
-    }
-}
-
-impl Clock for Shared {
-    fn now(&self) -> time::Instant {
-        // Acquire: a thread that reads a time sees all writes before the clock was moved to it.
-        let still = self.still.load(Ordering::Acquire);
-        time::Instant::from_nanos(if still < u64::MAX { still } else { lock(&self.state).now() })
-    }
+    /// The count when a thread that waits had fired last what was due.
+    seen: u64,
 }
 
 impl TestClock {
@@ -102,14 +74,15 @@ impl TestClock {
     #[must_use]
     pub fn new() -> Self {
         // It starts on a whole tick of every resolution.
-        let shown = machine() >> 30 << 30;
-        let state = State { shown, resumed: None, active: 0, parked: 0, holds: 0, moving: false, changes: 0 };
+        let host = VirtualHost::starting_at(Instant::from_nanos(machine() >> 30 << 30), 0);
         let shared = Arc::new(Shared {
-            still: AtomicU64::new(shown),
-            state: Mutex::new(state),
+            clock: host.monotonic(),
+            state: Mutex::default(),
             called: Condvar::new(),
-            timers: Mutex::new(Vec::new()),
+            timers: Mutex::default(),
         });
+        let watcher: Arc<dyn Watcher> = Arc::clone(&shared) as _;
+        shared.clock.watch(&Arc::downgrade(&watcher));
         let timers = shared.timers(Settings::new().fine());
         Self { shared, timers }
     }
@@ -126,26 +99,27 @@ impl TestClock {
         self.shared.timers(settings.fine())
     }
 
+    /// The virtual machine whose monotonic clock this is.
+    #[must_use]
+    pub fn host(&self) -> &VirtualHost {
+        self.shared.clock.host()
+    }
+
     /// Stops the clock. A call on a clock that stands still does nothing.
     pub fn pause(&self) {
-        self.shared.change(|state| {
-            state.shown = state.now();
-            state.resumed = None;
-        });
+        self.host().pause();
     }
 
     /// Lets the clock run with the time of the machine. Timers fire in [`block_on`](Self::block_on)
     /// and [`advance`](Self::advance).
     pub fn resume(&self) {
-        self.shared.change(|state| {
-            state.resumed.get_or_insert_with(Instant::now);
-        });
+        self.host().resume();
     }
 
     /// Whether the clock stands still.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        lock(&self.shared.state).resumed.is_none()
+        self.host().is_paused()
     }
 
     /// Moves the clock by `span`. Advances of several threads add up. The clock stops at each
@@ -156,18 +130,12 @@ impl TestClock {
     /// Resumes the panic of a waker.
     pub fn advance(&self, span: Duration) {
         coop::begin_turn_by_hand();
-        let mut left = nanos(span);
+        let mut left = nanos(span).min(u64::MAX - self.shared.now());
         loop {
-            let next = self.shared.next().unwrap_or(u64::MAX);
-            self.shared.change(|state| {
-                // Another thread may have moved the clock since `next` was read.
-                let now = state.now();
-                left = left.min(u64::MAX - now);
-                let step = next.saturating_sub(now).min(left);
-                state.shown = state.shown.saturating_add(step);
-                left -= step;
-            });
+            let step = self.shared.next().saturating_sub(self.shared.now()).min(left);
+            self.host().advance(Duration::from_nanos(step));
             self.shared.run();
+            left -= step;
             if left == 0 {
                 return;
             }
@@ -187,11 +155,10 @@ impl TestClock {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.timers.enter();
         let _inside = coop::InBlockOn::new();
-        let waiter = Arc::new(Waiter {
-            shared: Arc::clone(&self.shared),
-            state: Mutex::new(Waiting { notified: false, parked: false }),
-        });
+        let shared = Arc::clone(&self.shared);
+        let waiter = Arc::new(Waiter { shared, state: Mutex::default() });
         lock(&self.shared.state).active += 1;
+        let _moves = self.host().move_by_itself();
         let _active = Active(&waiter);
         let waker = Waker::from(Arc::clone(&waiter));
         let mut cx = Context::from_waker(&waker);
@@ -214,8 +181,7 @@ impl TestClock {
     /// Keeps the clock from moving by itself, until the guard is dropped. Use it while a thread
     /// outside of [`block_on`](Self::block_on) works.
     pub fn hold(&self) -> ClockHold {
-        lock(&self.shared.state).holds += 1;
-        ClockHold { shared: Arc::clone(&self.shared) }
+        self.host().hold()
     }
 }
 
@@ -224,10 +190,10 @@ impl Shared {
         let shared = Arc::downgrade(self);
         let earlier = move || {
             if let Some(shared) = shared.upgrade() {
-                shared.change(|_| {});
+                shared.clock_moved();
             }
         };
-        let timers = settings.test_clock(Arc::clone(self) as Arc<dyn Clock>).driven(earlier);
+        let timers = settings.test_clock(Arc::new(self.clock.clone())).driven(earlier);
         lock(&self.timers).push(Arc::downgrade(&timers.core));
         timers
     }
@@ -240,30 +206,46 @@ impl Shared {
     }
 
     fn run(&self) {
+        lock(&self.state).firing += 1;
+        // A waker may panic.
+        let _firing = Firing(self);
         for core in self.cores() {
             core.pass().0.end();
         }
     }
 
-    /// When the next timer is filed.
-    fn next(&self) -> Option<u64> {
-        let next = |core: Arc<Core>| core.time.start(core.next());
-        self.cores().into_iter().map(next).min().filter(|&at| at < u64::MAX)
+    fn now(&self) -> u64 {
+        self.clock.now().as_nanos()
     }
 
-    /// Stores the time for threads that read it without the lock.
-    fn show(&self, state: &State) {
-        let still = if state.resumed.is_none() { state.shown } else { u64::MAX };
-        self.still.store(still, Ordering::Release);
+    /// When the next timer is filed; [`u64::MAX`] if none is.
+    fn next(&self) -> u64 {
+        self.cores().into_iter().map(|core| core.time.start(core.next())).min().unwrap_or(u64::MAX)
     }
 
-    /// Changes the state that the threads in `block_on` wait for, and wakes them.
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = lock(&self.state);
-        change(&mut state);
-        state.changes += 1;
-        self.show(&state);
+    /// How long a thread may sleep before it looks again, if the clock runs.
+    fn left(&self) -> Option<Duration> {
+        let next = Instant::from_nanos(self.next());
+        (!self.clock.stands_still() && next < Instant::MAX).then(|| next.duration_since(self.clock.now()))
+    }
+}
+
+impl Watcher for Shared {
+    /// Wakes the threads in `block_on`, which fire what is due.
+    fn clock_moved(&self) {
+        lock(&self.state).changes += 1;
         self.called.notify_all();
+    }
+
+    fn awaited(&self) -> Option<Instant> {
+        let state = lock(&self.state);
+        // If no thread is in `block_on`, none fires the timers.
+        if state.active == 0 {
+            return Some(Instant::MAX);
+        }
+        let all_wait = state.parked == state.active && state.firing == 0 && state.seen == state.changes;
+        drop(state);
+        all_wait.then(|| Instant::from_nanos(self.next()))
     }
 }
 
@@ -273,6 +255,7 @@ struct Waiter {
     state: Mutex<Waiting>,
 }
 
+#[derive(Default)]
 struct Waiting {
     notified: bool,
     parked: bool,
@@ -281,70 +264,38 @@ struct Waiting {
 impl Waiter {
     /// Waits until the waker is called. The last thread that starts to wait moves the clock.
     fn wait(&self) {
-        let mut state = lock(&self.shared.state);
+        let shared = &self.shared;
         loop {
-            {
+            let changes = {
+                let mut state = lock(&shared.state);
                 let mut mine = lock(&self.state);
                 if core::mem::take(&mut mine.notified) {
                     // The thread that notified has counted this one as not parked.
-                    mine.parked = false;
                     return;
                 }
                 if !core::mem::replace(&mut mine.parked, true) {
                     state.parked += 1;
                 }
-            }
-            if state.moving || !state.all_wait() {
-                state = self.sleep(state, Duration::MAX);
-                continue;
-            }
-            state.moving = true;
-            let changes = state.changes;
-            drop(state);
-            let mut moving = Moving { shared: &self.shared, moved: true };
-            let left = self.move_clock();
-            moving.moved = left.is_none();
-            drop(moving);
-            state = lock(&self.shared.state);
-            if let Some(left) = left
-                && state.changes == changes
+                state.changes
+            };
+            shared.run();
             {
-                state = self.sleep(state, left);
+                let mut state = lock(&shared.state);
+                state.seen = state.seen.max(changes);
             }
-        }
-    }
-
-    /// Moves the clock to the next deadline, and fires what is due. `Some`: nothing was due; the
-    /// value is the time to wait before the next look.
-    fn move_clock(&self) -> Option<Duration> {
-        let Some(next) = self.shared.next() else { return Some(Duration::MAX) };
-        {
-            let mut state = lock(&self.shared.state);
-            let left = next.saturating_sub(state.now());
-            if state.resumed.is_some() && left > 0 {
-                return Some(Duration::from_nanos(left));
+            shared.clock.idle();
+            let left = shared.left();
+            let state = lock(&shared.state);
+            // Nothing that this thread waits for has happened since.
+            if state.changes == changes && !lock(&self.state).notified {
+                let called = &shared.called;
+                match left {
+                    Some(left) => {
+                        drop(called.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner))
+                    }
+                    None => drop(called.wait(state).unwrap_or_else(PoisonError::into_inner)),
+                }
             }
-            // A hold or another thread may have come since the look.
-            if !state.all_wait() {
-                return None;
-            }
-            state.go_to(next);
-            self.shared.show(&state);
-        }
-        self.shared.run();
-        None
-    }
-
-    fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
-        use std::sync::PoisonError;
-        let called = &self.shared.called;
-        if lock(&self.state).notified {
-            return state;
-        }
-        if most < Duration::MAX {
-            called.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
-        } else {
-            called.wait(state).unwrap_or_else(PoisonError::into_inner)
         }
     }
 }
@@ -365,6 +316,15 @@ impl Wakes for Waiter {
     }
 }
 
+/// Counts a thread that fires timers while this guard lives.
+struct Firing<'a>(&'a Shared);
+
+impl Drop for Firing<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).firing -= 1;
+    }
+}
+
 /// Counts a thread as in `block_on` while this guard lives.
 struct Active<'a>(&'a Waiter);
 
@@ -373,41 +333,13 @@ impl Drop for Active<'_> {
         let shared = &self.0.shared;
         let mut state = lock(&shared.state);
         state.active -= 1;
-        // The thread may leave by a panic of a waker, while it moves the clock.
+        // The thread may leave by a panic of a waker, while it fires what is due.
         if core::mem::take(&mut lock(&self.0.state).parked) {
             state.parked -= 1;
         }
+        drop(state);
         // All other threads may wait now.
-        shared.called.notify_all();
-    }
-}
-
-/// One thread moves the clock. The other threads look again if the clock moved, or if this thread
-/// has panicked. If the clock did not move, they must not: they would wake one another for ever.
-struct Moving<'a> {
-    shared: &'a Shared,
-    moved: bool,
-}
-
-impl Drop for Moving<'_> {
-    fn drop(&mut self) {
-        lock(&self.shared.state).moving = false;
-        if self.moved {
-            self.shared.called.notify_all();
-        }
-    }
-}
-
-/// While this guard lives, its [`TestClock`] does not move by itself.
-#[must_use = "the clock moves again when this is dropped"]
-pub struct ClockHold {
-    shared: Arc<Shared>,
-}
-
-impl Drop for ClockHold {
-    fn drop(&mut self) {
-        lock(&self.shared.state).holds -= 1;
-        self.shared.called.notify_all();
+        shared.clock_moved();
     }
 }
 
@@ -421,16 +353,10 @@ impl fmt::Debug for TestClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = lock(&self.shared.state);
         f.debug_struct("TestClock")
-            .field("now", &Duration::from_nanos(state.now()))
-            .field("is_paused", &state.resumed.is_none())
+            .field("now", &Duration::from_nanos(self.shared.now()))
+            .field("is_paused", &self.is_paused())
             .field("threads", &state.active)
             .field("waiting", &state.parked)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ClockHold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClockHold")
     }
 }

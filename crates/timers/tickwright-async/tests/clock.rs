@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use common::{Counter, ms};
+use tickwright::time::{Alarm, Clock, DriverThread, Parker, VirtualClock};
 use tickwright_async::{Settings, TestClock, interval, sleep};
 
 #[test]
@@ -322,4 +323,22 @@ fn a_thread_in_real_time_sees_an_advance() {
     clock.advance(Duration::from_secs(3600));
     // These timers go by the clock of the machine, not by the test's.
     assert!(sleeper.join().unwrap() < Duration::from_secs(1800));
+}
+
+#[test]
+fn tasks_and_a_driver_thread_go_by_one_clock() {
+    let clock = TestClock::new();
+    let parker = Parker::new(clock.host().boot_time());
+    let minute = Duration::from_secs(60);
+    let next = move |parker: &Parker<VirtualClock>| parker.set(Some(parker.clock().now() + 20 * minute));
+    next(&parker);
+    let alarm = Arc::clone(&parker);
+    let driver = DriverThread::spawn("every 20 minutes", parker, move || next(&alarm)).unwrap();
+    for hours in 1..=19 {
+        let start = clock.timers().now();
+        clock.block_on(async { sleep(61 * minute).await });
+        assert_eq!(clock.timers().now() - start, 61 * minute);
+        assert_eq!(driver.runs(), hours * 61 / 20, "the clock has waited for the thread");
+    }
+    driver.stop().unwrap();
 }

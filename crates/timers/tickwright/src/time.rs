@@ -91,4 +91,4 @@ pub use ticks::Ticks;
 pub use timeout::{timeout, timeout_ms};
 #[cfg(target_os = "linux")]
 pub use timer_fd::{Rung, TimerFd};
-pub use virtual_host::{VirtualClock, VirtualHost};
+pub use virtual_host::{ClockHold, ClockMoves, VirtualClock, VirtualHost};

@@ -186,3 +186,49 @@ fn stop_against_settle() {
         together!(move || assert!(!other.settle()), move || parker.stop());
     });
 }
+
+/// Two threads sleep by a machine that moves by itself. This fails if a thread does not ask before
+/// its sleep or when it stops, and if `idle` forgets that one has asked while another thread
+/// looked.
+#[test]
+fn a_machine_that_moves_by_itself_against_two_waits() {
+    explore(Some(3), || {
+        let (host, first) = scene();
+        let second = Parker::new(host.monotonic());
+        let _moves = host.move_by_itself();
+        let wait = |parker: Arc<Parker<VirtualClock>>, at: u64| {
+            parker.set(Some(Instant::from_nanos(at)));
+            move || {
+                assert_eq!(parker.wait(), Woken::Due);
+                assert_eq!(parker.clock().now(), Instant::from_nanos(at), "the clock waits for who works");
+                parker.stop();
+            }
+        };
+        together!(wait(first, 10), wait(second, 20));
+    });
+}
+
+/// One thread sleeps without an alarm, until another thread sets it and then sleeps for longer.
+/// This fails if `idle` looks only once before it moves the clock.
+#[test]
+fn a_machine_that_moves_by_itself_against_an_alarm_that_is_set() {
+    explore(Some(3), || {
+        let (host, first) = scene();
+        let second = Parker::new(host.monotonic());
+        second.set(Some(Instant::from_nanos(100)));
+        let _moves = host.move_by_itself();
+        let armed = first.clone();
+        together!(
+            move || {
+                assert_eq!(first.wait(), Woken::Due);
+                assert_eq!(first.clock().now(), Instant::from_nanos(5));
+                first.stop();
+            },
+            move || {
+                armed.set(Some(Instant::from_nanos(5)));
+                assert_eq!(second.wait(), Woken::Due);
+                second.stop();
+            }
+        );
+    });
+}

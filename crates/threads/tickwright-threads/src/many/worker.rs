@@ -156,7 +156,8 @@ impl Worker {
         // This runs on the worker's own kernel thread. Contexts that are kernel threads have this
         // state of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
-        let spins = plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.moves_by_command();
+        let spins =
+            plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.clock().stands_still();
         Self {
             pool,
             index,

@@ -29,13 +29,20 @@ pub trait Clock: Send + Sync {
         None
     }
 
-    /// Whether this clock advances by command alone, as a [`VirtualClock`](super::VirtualClock)
-    /// does. Such a clock remembers the watcher and notifies it after each move. The notification
-    /// alone wakes a thread that sleeps by the clock; no time-out does. Clocks that advance by
-    /// themselves return `false` and notify no watcher.
-    fn watch(&self, _watcher: &Weak<dyn Watcher>) -> bool {
+    /// Whether this clock stands still between commands, as a [`VirtualClock`](super::VirtualClock)
+    /// does. Then its [watchers](Self::watch) alone wake a thread that sleeps by the clock; no
+    /// time-out does.
+    fn stands_still(&self) -> bool {
         false
     }
+
+    /// Remembers the watcher, to notify it after each command. A clock that always advances by
+    /// itself notifies no watcher.
+    fn watch(&self, _watcher: &Weak<dyn Watcher>) {}
+
+    /// A watcher calls this when it has nothing to do until a later time, and holds no lock. See
+    /// [`VirtualHost::move_by_itself`](super::VirtualHost::move_by_itself).
+    fn idle(&self) {}
 
     /// The timeline of the machine that [`now`](Self::now) reads, if it reads one as it is. A
     /// [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
@@ -56,9 +63,15 @@ pub enum Timeline {
 
 /// A sleeper that a clock notifies after each move.
 pub trait Watcher: Send + Sync {
-    /// The clock calls this after the clock, its offset, or both have moved. The thread that moved
-    /// the clock makes the call, and holds no lock.
+    /// The clock calls this after the clock, its offset, or both have moved, or after it was paused
+    /// or resumed. The thread that gave the command makes the call, and holds no lock.
     fn clock_moved(&self);
+
+    /// The instant for which the sleeper waits; [`Instant::MAX`] if for none. `None`: it works, so
+    /// the clock must not move by itself.
+    fn awaited(&self) -> Option<Instant> {
+        Some(Instant::MAX)
+    }
 }
 
 /// A pointer to a clock is a clock, too: it passes each call to that clock.
@@ -77,8 +90,16 @@ macro_rules! clock_behind {
                 (**self).longest_sleep()
             }
 
-            fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
-                (**self).watch(watcher)
+            fn stands_still(&self) -> bool {
+                (**self).stands_still()
+            }
+
+            fn watch(&self, watcher: &Weak<dyn Watcher>) {
+                (**self).watch(watcher);
+            }
+
+            fn idle(&self) {
+                (**self).idle();
             }
 
             fn timeline(&self) -> Option<Timeline> {

@@ -3,7 +3,6 @@
 
 use core::cell::Cell;
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Weak;
 
@@ -47,9 +46,6 @@ pub enum Woken {
 /// ```
 pub struct Parker<K> {
     clock: K,
-    /// The clock notifies the parker when it moves, so the thread sleeps without a time-out.
-    /// Written before another thread has the parker.
-    told: AtomicBool,
     state: ForkLock<State>,
     /// Notified when the alarm becomes earlier than `until`.
     called: Condvar,
@@ -74,6 +70,8 @@ struct State {
     /// The instant until which the last thread to fall asleep sleeps; `None` is without a limit.
     /// Any thread that sleeps until a later instant has already been notified.
     until: Option<Instant>,
+    /// That thread sleeps with a time-out, because the clock did not stand still.
+    timed: bool,
     /// The sleeper was notified and has not woken yet.
     called: bool,
     /// How many threads wait for the sleeper to go to sleep.
@@ -109,7 +107,6 @@ impl<K: Clock + 'static> Parker<K> {
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };
         let parker = Arc::new(Self {
-            told: AtomicBool::new(false),
             clock,
             state: ForkLock::try_new(Order::Alarm, state, State::forget_threads)?,
             called: Condvar::new(),
@@ -117,7 +114,7 @@ impl<K: Clock + 'static> Parker<K> {
         });
         // The parker exists before it watches: a clock forgets watchers that have been dropped.
         let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
-        parker.told.store(parker.clock.watch(&watcher), Ordering::Relaxed);
+        parker.clock.watch(&watcher);
         Some(parker)
     }
 }
@@ -145,7 +142,8 @@ impl<K: Clock> Parker<K> {
             if state.settling > 0 {
                 self.resting.notify_all();
             }
-            state = self.sleep(state);
+            state.timed = !self.clock.stands_still();
+            state = if state.timed { self.sleep(state) } else { self.sleep_until_called(state) };
             state.asleep -= 1;
             state.called = false;
             state.wakeups += 1;
@@ -169,13 +167,24 @@ impl<K: Clock> Parker<K> {
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         match state.alarm {
-            Some(at) if !self.told.load(Ordering::Relaxed) => {
+            Some(at) => {
                 let span = at.duration_since(self.clock.now());
                 let most = self.clock.longest_sleep().unwrap_or(Duration::MAX);
                 wait_for(&self.called, state, span.min(most))
             }
-            _ => wait(&self.called, state),
+            None => wait(&self.called, state),
         }
+    }
+
+    /// By a clock that stands still. The clock may move by itself now.
+    fn sleep_until_called<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        drop(state);
+        self.clock.idle();
+        let mut state = lock(&self.state);
+        while !state.called && !state.stopped {
+            state = wait(&self.called, state);
+        }
+        state
     }
 
     /// Ends this wait and all later ones.
@@ -183,6 +192,7 @@ impl<K: Clock> Parker<K> {
         lock(&self.state).stopped = true;
         self.called.notify_all();
         self.resting.notify_all();
+        self.clock.idle();
     }
 
     /// Waits until a thread is asleep here with nothing to wake for: then every due timer has been
@@ -216,7 +226,7 @@ impl<K: Clock> Parker<K> {
 
     fn has_news(&self, state: &State) -> bool {
         let is_due = state.alarm.is_some_and(|at| at <= self.clock.now());
-        is_due || self.clock.wall_offset() != state.offset
+        is_due || self.clock.wall_offset() != state.offset || self.clock.stands_still() == state.timed
     }
 
     /// How often a thread has come out of its sleep here. The causes are alarms, looks at a clock
@@ -241,11 +251,9 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that notifies may have passed `until` and woken no thread, because no alarm
-            // was set then.
-            (Some(at), Some(until)) => {
-                at < until || (self.told.load(Ordering::Relaxed) && at <= self.clock.now())
-            }
+            // A clock that stands still may have passed `until` and woken no thread, because no
+            // alarm was set then.
+            (Some(at), Some(until)) => at < until || (!state.timed && at <= self.clock.now()),
             (at, None) => at.is_some(),
             (None, _) => false,
         };
@@ -279,6 +287,15 @@ impl<K: Clock> Watcher for Parker<K> {
         let state = lock(&self.state);
         let news = self.has_news(&state);
         self.call_if(state, news);
+    }
+
+    fn awaited(&self) -> Option<Instant> {
+        let state = lock(&self.state);
+        if state.stopped || state.orphaned {
+            return Some(Instant::MAX);
+        }
+        let sleeps = state.asleep > 0 && !state.called && !self.has_news(&state);
+        sleeps.then(|| state.alarm.unwrap_or(Instant::MAX))
     }
 }
 

@@ -7,8 +7,11 @@ use super::{Clock, Instant, SystemClock, Watcher, nanos};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, lock, no_memory};
 
-/// A machine with the three clocks of [`SystemClock`], which stand still until a caller moves them.
-/// A clone is a handle to the same machine.
+/// A machine with the three clocks of [`SystemClock`]. A clone is a handle to the same machine.
+///
+/// The clocks stand still until a caller moves them. They [move by
+/// themselves](Self::move_by_itself) if a caller asks for that, or [run](Self::resume) with the
+/// machine's own clock.
 ///
 /// All times saturate. The steady clocks stop at [`Instant::MAX`], and the wall's offset stays in
 /// the range of `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A
@@ -38,18 +41,38 @@ pub struct VirtualHost {
 #[derive(Debug)]
 struct Times {
     shown: ForkLock<Shown>,
-    watchers: ForkLock<Vec<Weak<dyn Watcher>>>,
+    /// The watchers, each with the clock that it watches.
+    watchers: ForkLock<Vec<(SystemClock, Weak<dyn Watcher>)>>,
 }
 
 /// The times of the clocks.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
-    /// The monotonic clock.
+    /// The monotonic clock. While the clocks run, what it showed when they were resumed.
     running: Instant,
+    /// What the machine's own clock showed when the clocks were resumed.
+    resumed: Option<Instant>,
     /// The sum of all suspends: boot time is ahead of the monotonic clock by this much.
     suspended: Duration,
     /// The wall minus the monotonic clock, in ns.
     offset: i64,
+    /// How many guards let the clocks move by themselves, and how many keep them from it.
+    moves: usize,
+    holds: usize,
+    /// A thread moves the clocks by themselves, and a watcher has become idle since it looked.
+    moving: bool,
+    asked: bool,
+}
+
+impl Shown {
+    fn now(&self) -> Instant {
+        let since = |at| SystemClock::Monotonic.now().duration_since(at);
+        self.running + self.resumed.map_or(Duration::ZERO, since)
+    }
+
+    fn may_move(&self) -> bool {
+        self.moves > 0 && self.holds == 0 && self.resumed.is_none()
+    }
 }
 
 impl VirtualHost {
@@ -75,9 +98,11 @@ impl VirtualHost {
     }
 
     fn try_starting_at(now: Instant, offset: i64) -> Option<Self> {
-        let shown = Shown { running: now, suspended: Duration::ZERO, offset };
+        let (running, suspended, resumed) = (now, Duration::ZERO, None);
+        let shown =
+            Shown { running, resumed, suspended, offset, moves: 0, holds: 0, moving: false, asked: false };
         let times = Times {
-            shown: ForkLock::try_new(Order::Leaf, shown, |_| {})?,
+            shown: ForkLock::try_new(Order::Leaf, shown, |shown| shown.moving = false)?,
             watchers: ForkLock::try_new(Order::Leaf, Vec::new(), |_| {})?,
         };
         Some(Self { times: Arc::new(times) })
@@ -107,7 +132,56 @@ impl VirtualHost {
         self.clock(SystemClock::RealTime)
     }
 
-    /// Advances all clocks by `span`. Without such calls the machine is like one that is paused.
+    /// Lets the clocks move by themselves until the guard is dropped. When all who wait by this
+    /// machine sleep, the clocks go to the next time for which one waits. So a test that waits for
+    /// hours ends at once.
+    ///
+    /// A [`Parker`](super::Parker) counts as one who waits, even before a thread waits there: then
+    /// it keeps the clocks from moving. A thread that does not wait by this machine is not seen. If
+    /// it arms timers, it should [hold](Self::hold) the clocks meanwhile.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tickwright::time::{Alarm, Clock, Instant, Parker, VirtualHost, Woken};
+    ///
+    /// let host = VirtualHost::new();
+    /// let parker = Parker::new(host.monotonic());
+    /// let tomorrow = Instant::ZERO + Duration::from_secs(86_400);
+    /// parker.set(Some(tomorrow));
+    /// let _moves = host.move_by_itself();
+    /// assert_eq!(parker.wait(), Woken::Due, "and it took no time");
+    /// assert_eq!(host.monotonic().now(), tomorrow);
+    /// ```
+    pub fn move_by_itself(&self) -> ClockMoves {
+        lock(&self.times.shown).moves += 1;
+        self.idle();
+        ClockMoves { host: self.clone() }
+    }
+
+    /// Keeps the clocks from moving by themselves until the guard is dropped.
+    pub fn hold(&self) -> ClockHold {
+        lock(&self.times.shown).holds += 1;
+        ClockHold { host: self.clone() }
+    }
+
+    /// Lets the clocks run with the machine's own monotonic clock. A call on clocks that run does
+    /// nothing.
+    pub fn resume(&self) {
+        self.change(|shown| shown.resumed = shown.resumed.or(Some(SystemClock::Monotonic.now())));
+    }
+
+    /// Stops the clocks. A call on clocks that stand still does nothing.
+    pub fn pause(&self) {
+        self.change(|shown| (shown.running, shown.resumed) = (shown.now(), None));
+    }
+
+    /// Whether the clocks stand still. They do at first.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        lock(&self.times.shown).resumed.is_none()
+    }
+
+    /// Advances all clocks by `span`.
     pub fn advance(&self, span: Duration) {
         self.change(|shown| shown.running += span);
     }
@@ -126,14 +200,86 @@ impl VirtualHost {
         });
     }
 
-    /// Moves the clocks, then notifies all watchers. It holds no lock while it notifies them, since
-    /// a watcher may move the clocks or start to watch again.
+    /// Moves the clocks, then notifies all watchers.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
-        let watchers: Vec<_> = lock(&self.times.watchers).iter().filter_map(Weak::upgrade).collect();
-        for watcher in watchers {
+        for (_, watcher) in self.watchers() {
             watcher.clock_moved();
         }
+    }
+
+    /// All watchers. The caller holds no lock while it calls them, since a watcher may move the
+    /// clocks or start to watch again.
+    fn watchers(&self) -> Vec<(SystemClock, Arc<dyn Watcher>)> {
+        let watchers = lock(&self.times.watchers);
+        watchers.iter().filter_map(|(kind, watcher)| Some((*kind, watcher.upgrade()?))).collect()
+    }
+
+    /// When the monotonic clock reaches the next time for which a watcher waits. `None`: one works.
+    fn awaited(&self) -> Option<Instant> {
+        let suspended = lock(&self.times.shown).suspended;
+        self.watchers().into_iter().try_fold(Instant::MAX, |least, (kind, watcher)| {
+            let at = watcher.awaited()?;
+            let is_ahead = kind == SystemClock::BootTime && at < Instant::MAX;
+            Some(least.min(if is_ahead { at - suspended } else { at }))
+        })
+    }
+
+    /// Moves the clocks by themselves, while they may and all watchers sleep. One thread does so at
+    /// a time.
+    fn idle(&self) {
+        let mut shown = lock(&self.times.shown);
+        shown.asked = true;
+        if !shown.may_move() || core::mem::replace(&mut shown.moving, true) {
+            return;
+        }
+        // A watcher may wake one that the look has found asleep, and sleep before the look comes to
+        // it. The second look finds that the other one works. If that one has worked and sleeps
+        // again, a watcher has asked meanwhile: each asks between its sleep and its next work.
+        while shown.may_move() && core::mem::take(&mut shown.asked) {
+            drop(shown);
+            let next = self.awaited().and_then(|_| self.awaited()).filter(|&at| at < Instant::MAX);
+            shown = lock(&self.times.shown);
+            if let Some(at) = next
+                && at > shown.running
+                && shown.may_move()
+                && !shown.asked
+            {
+                drop(shown);
+                self.change(|shown| (shown.running, shown.asked) = (shown.running.max(at), true));
+                shown = lock(&self.times.shown);
+            }
+        }
+        shown.moving = false;
+    }
+}
+
+/// While this guard lives, the clocks of its [`VirtualHost`] move by themselves.
+#[must_use = "the clocks no longer move by themselves when this is dropped"]
+#[derive(Debug)]
+pub struct ClockMoves {
+    host: VirtualHost,
+}
+
+impl Drop for ClockMoves {
+    fn drop(&mut self) {
+        lock(&self.host.times.shown).moves -= 1;
+    }
+}
+
+/// While this guard lives, the clocks of its [`VirtualHost`] do not move by themselves.
+#[must_use = "the clocks may move again when this is dropped"]
+#[derive(Debug)]
+pub struct ClockHold {
+    host: VirtualHost,
+}
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        // All watchers look again, and call `idle` when they have nothing to do. This thread calls
+        // it for those that sleep already.
+        self.host.change(|shown| shown.holds -= 1);
+        self.host.idle();
     }
 }
 
@@ -150,12 +296,20 @@ pub struct VirtualClock {
     kind: SystemClock,
 }
 
+impl VirtualClock {
+    /// The machine of this clock.
+    #[must_use]
+    pub fn host(&self) -> &VirtualHost {
+        &self.host
+    }
+}
+
 impl Clock for VirtualClock {
     fn now(&self) -> Instant {
         let shown = *lock(&self.host.times.shown);
         match self.kind {
-            SystemClock::Monotonic | SystemClock::RealTime => shown.running,
-            SystemClock::BootTime => shown.running + shown.suspended,
+            SystemClock::Monotonic | SystemClock::RealTime => shown.now(),
+            SystemClock::BootTime => shown.now() + shown.suspended,
         }
     }
 
@@ -163,11 +317,18 @@ impl Clock for VirtualClock {
         (self.kind == SystemClock::RealTime).then(|| lock(&self.host.times.shown).offset)
     }
 
-    fn watch(&self, watcher: &Weak<dyn Watcher>) -> bool {
+    fn stands_still(&self) -> bool {
+        self.host.is_paused()
+    }
+
+    fn watch(&self, watcher: &Weak<dyn Watcher>) {
         let mut watchers = lock(&self.host.times.watchers);
-        watchers.retain(|known| known.strong_count() > 0);
-        watchers.push(Weak::clone(watcher));
-        true
+        watchers.retain(|(_, known)| known.strong_count() > 0);
+        watchers.push((self.kind, Weak::clone(watcher)));
+    }
+
+    fn idle(&self) {
+        self.host.idle();
     }
 }
 

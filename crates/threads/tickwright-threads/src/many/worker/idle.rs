@@ -167,7 +167,7 @@ impl Worker {
         let keeper = &self.pool.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
-        if keeper.moves_by_command() {
+        if keeper.clock().stands_still() {
             // Such a clock wakes only parked kernel threads. A worker that sleeps in another way
             // looks often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));

@@ -1,10 +1,10 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread;
 
 use super::VirtualHost;
-use crate::time::{Clock, Instant, SystemClock, Watcher};
+use crate::time::{Alarm, Clock, Instant, Parker, SystemClock, VirtualClock, Watcher, Woken};
 
 /// The instants of the three clocks and the time of day.
 fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {
@@ -74,19 +74,94 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     // The test watches through a reference and through a counted pointer: both pass the call to the
     // clock.
     let by_reference: &dyn Clock = &&host.monotonic();
-    assert!(by_reference.watch(&weak(&one)));
-    assert!(Arc::new(host.real_time()).watch(&weak(&two)));
+    by_reference.watch(&weak(&one));
+    Arc::new(host.real_time()).watch(&weak(&two));
+    assert!(by_reference.stands_still() && Arc::new(host.boot_time()).stands_still());
     host.advance(Duration::from_nanos(1));
     host.suspend(Duration::from_nanos(1));
     host.step_wall(1);
     drop(two);
     host.advance(Duration::from_nanos(1));
     assert_eq!(one.0.load(Ordering::Relaxed), 4);
-    assert!(host.boot_time().watch(&weak(&one)));
+    host.boot_time().watch(&weak(&one));
     assert_eq!(crate::sync::lock(&host.times.watchers).len(), 2, "the one that is gone was forgotten");
 
-    let nobody: Weak<dyn Watcher> = weak(&one);
-    assert!(!SystemClock::Monotonic.watch(&nobody));
+    assert!(!SystemClock::Monotonic.stands_still());
+    assert_eq!((Counting::default().awaited(), by_reference.idle()), (Some(Instant::MAX), ()));
+}
+
+/// A thread that waits at a parker, for `period` again and again, until the clock shows `end`.
+/// Returns when it woke.
+fn sleeper(parker: Arc<Parker<VirtualClock>>, period: u64, end: u64) -> thread::JoinHandle<Vec<u64>> {
+    parker.set(Some(Instant::from_nanos(period)));
+    thread::spawn(move || {
+        let mut woken = Vec::new();
+        while woken.last().is_none_or(|&at| at < end) {
+            assert_eq!(parker.wait(), Woken::Due);
+            let now = parker.clock().now();
+            woken.push(now.as_nanos());
+            parker.set(Some(now + Duration::from_nanos(period)));
+        }
+        parker.stop();
+        woken
+    })
+}
+
+#[test]
+fn the_clocks_move_by_themselves_when_all_sleep() {
+    let host = VirtualHost::new();
+    host.suspend(Duration::from_nanos(100));
+    let (steady, boot) = (Parker::new(host.monotonic()), Parker::new(host.boot_time()));
+    let threads = [(steady, 10, 60), (boot, 125, 260)];
+    let threads = threads.map(|(parker, period, end)| sleeper(parker, period, end));
+    let hold = host.hold();
+    let moves = host.move_by_itself();
+    assert_eq!(host.monotonic().now(), Instant::ZERO);
+    drop(hold);
+    let woken = threads.map(|thread| thread.join().unwrap());
+    assert_eq!(woken[0], [10, 20, 30, 40, 50, 60]);
+    assert_eq!(woken[1], [125, 250, 375], "by boot time, which is 100 ahead");
+    drop(moves);
+    let parker = Parker::new(host.monotonic());
+    parker.set(Some(Instant::from_nanos(1000)));
+    let thread = thread::spawn({
+        let parker = parker.clone();
+        move || parker.wait()
+    });
+    assert!(parker.settle(), "nothing moves any more");
+    assert_eq!(host.monotonic().now(), Instant::from_nanos(275));
+    host.advance(Duration::from_nanos(725));
+    assert_eq!(thread.join().unwrap(), Woken::Due);
+}
+
+#[test]
+fn clocks_that_run_wake_and_stop() {
+    let host = VirtualHost::new();
+    let parker = Parker::new(host.monotonic());
+    let waits = |parker: &Arc<Parker<VirtualClock>>| {
+        let parker = parker.clone();
+        thread::spawn(move || parker.wait())
+    };
+    parker.set(Some(Instant::from_nanos(1_000_000)));
+    let thread = waits(&parker);
+    assert!(parker.settle());
+    host.resume();
+    host.resume();
+    assert!(!host.is_paused());
+    assert_eq!(thread.join().unwrap(), Woken::Due, "a thread that slept already");
+    host.pause();
+    let now = host.monotonic().now();
+    assert!(host.is_paused() && now >= Instant::from_nanos(1_000_000));
+    assert_eq!(host.monotonic().now(), now);
+    // A thread that sleeps by real time sees the pause, and then the move.
+    host.resume();
+    parker.set(Some(now + Duration::from_secs(3600)));
+    let thread = waits(&parker);
+    assert!(parker.settle());
+    host.pause();
+    assert!(parker.settle());
+    host.advance(Duration::from_secs(3600));
+    assert_eq!(thread.join().unwrap(), Woken::Due);
 }
 
 #[test]
