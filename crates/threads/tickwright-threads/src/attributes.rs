@@ -2,7 +2,20 @@
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
-use crate::setters::setters;
+
+/// Methods that take the settings, set a value and return them. Each is a row: the method, its
+/// argument, and the assignment.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $name:ident($me:ident, $value:ident: $type:ty) { $set:expr })+) => { $(
+        $(#[$doc])+
+        #[must_use]
+        pub fn $name(mut $me, $value: $type) -> Self {
+            $set;
+            $me
+        }
+    )+ };
+}
+pub(crate) use setters;
 
 /// Where an M:N thread starts. In the other models the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use tickwright::time::{Clock, Instant, SystemClock, Watcher};
 
-use crate::here;
+use crate::host;
 use crate::kernel_thread::KernelThread;
-use crate::wait::Waiters;
+use crate::waiters::Waiters;
 
 /// A clock for a runtime.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Timekeeper {
     pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
-        let by_own = here::with(|host| is_own(host.clock()).then(|| host.wait_until(at)));
+        let by_own = host::with(|host| is_own(host.clock()).then(|| host.wait_until(at)));
         by_own.flatten().unwrap_or_else(|| {
             let now = self.now();
             if now >= at {
@@ -67,9 +67,9 @@ impl Timekeeper {
             }
             // The caller's own clock may stand still during the wait, or be moved.
             if self.clock.stands_still() {
-                self.wait_for_move(at, here::wait);
+                self.wait_for_move(at, host::wait);
             } else {
-                here::wait_for(self.longest_wait(now, at));
+                host::wait_for(self.longest_wait(now, at));
             }
             true
         })

@@ -1,10 +1,10 @@
 //! Waiting for descriptors.
 
+use core::ffi::{c_int, c_short};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::fd::{AsFd, AsRawFd as _, RawFd};
 
-use crate::here;
-use crate::poll::poll;
+use crate::host;
 
 /// Waits until a read from `source` would not wait: there is data, an end or an error. In the M:N
 /// model only the thread waits, and its worker runs other threads. A regular file is always ready.
@@ -27,7 +27,7 @@ pub fn writable(source: &impl AsFd) -> io::Result<()> {
 
 fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     let fd = source.as_fd().as_raw_fd();
-    match here::with(|host| host.wait_for_descriptor(fd, writable)).flatten() {
+    match host::with(|host| host.wait_for_descriptor(fd, writable)).flatten() {
         // `EPERM`: the descriptor is always ready, like a regular file. `poll` below returns at
         // once.
         Some(Err(error)) if error.raw_os_error() == Some(libc::EPERM) => {}
@@ -37,4 +37,22 @@ fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     let events = if writable { libc::POLLOUT } else { libc::POLLIN };
     while !poll(fd, events, -1)? {}
     Ok(())
+}
+
+/// Waits until one of `events` has come, for at most `most_ms` milliseconds; -1 means no limit.
+/// Returns `false` if no event has come, or if a signal ended the wait.
+///
+/// # Errors
+/// `EBADF` for a descriptor that is not open; what the system says.
+pub(crate) fn poll(fd: RawFd, events: c_short, most_ms: c_int) -> io::Result<bool> {
+    let mut ask = libc::pollfd { fd, events, revents: 0 };
+    // SAFETY: 1. The call gets one entry, which only we use.
+    match unsafe { libc::poll(&raw mut ask, 1, most_ms) } {
+        0.. if ask.revents & libc::POLLNVAL != 0 => Err(io::Error::from_raw_os_error(libc::EBADF)),
+        0.. => Ok(ask.revents != 0),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+    }
 }

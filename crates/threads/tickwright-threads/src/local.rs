@@ -8,14 +8,15 @@ use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
+use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{BTreeMap, TryReserveError};
+use std::panic::catch_unwind;
 use std::rc::Rc;
 
-use crate::here;
+use crate::host;
 use crate::id::ThreadId;
 use crate::process;
-use crate::quiet::drop_quietly;
 
 /// The number of rounds of drops at a thread's end, as in POSIX: a drop may create values that the
 /// next round drops.
@@ -78,7 +79,7 @@ impl<T: 'static> Local<T> {
 
     /// Uses the calling thread's value. O(log threads + keys).
     pub fn with<R>(&self, use_it: impl FnOnce(&T) -> R) -> R {
-        let me = here::current();
+        let me = host::current();
         let found = look(|all| {
             let values = all.get(&me)?;
             values.iter().find(|(key, _)| *key == self.key).map(|(_, value)| Rc::clone(value))
@@ -107,14 +108,14 @@ impl<T: 'static> Local<T> {
     /// # Errors
     /// There is no memory for it.
     pub fn try_reserve(&self) -> Result<(), TryReserveError> {
-        let me = here::current();
+        let me = host::current();
         change(|all| all.get_mut(&me).map_or(Ok(()), |values| values.try_reserve(1)))
     }
 
     /// Whether the calling thread has a value.
     #[must_use]
     pub fn is_set(&self) -> bool {
-        let me = here::current();
+        let me = host::current();
         look(|all| all.get(&me).is_some_and(|values| values.iter().any(|(key, _)| *key == self.key)))
     }
 }
@@ -168,4 +169,14 @@ fn take(id: Option<ThreadId>) -> Option<Values> {
         }
         values
     })
+}
+
+/// Drops it. A panic of the drop is caught, and its payload is dropped too. If that drop panics
+/// again, the second payload is never dropped.
+pub(crate) fn drop_quietly<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))
+        && let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+    {
+        core::mem::forget(next);
+    }
 }

@@ -7,7 +7,7 @@ use once_cell::race::OnceBox;
 use tickwright::fork::Registration;
 
 use crate::id::ThreadId;
-use crate::{here, kernel_thread, overflow};
+use crate::{host, kernel_thread, overflow};
 
 /// The number of forks between the first process and this one. The count of a process never
 /// changes; the count of its child differs.
@@ -36,7 +36,7 @@ extern "C" fn child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     kernel_thread::in_the_child();
     overflow::in_the_child();
-    let was = here::in_the_child();
+    let was = host::in_the_child();
     if was.is_some() {
         CHILD.set(Some(false));
     }

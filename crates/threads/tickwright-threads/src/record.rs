@@ -7,16 +7,16 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
-use crate::here;
+use crate::host;
 use crate::id::{Series, ThreadId};
 use crate::join_word::JoinWord;
+use crate::join_word::wait_for_end;
 use crate::kernel_thread::KernelThread;
+use crate::local::drop_quietly;
 use crate::park_word::ParkWord;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence, lock};
-use crate::quiet::drop_quietly;
 use crate::section::Section;
 use crate::threads::Wait;
-use crate::wait::wait_for_end;
 use crate::wake::Waiter;
 use crate::wake_flags::WakeFlags;
 
@@ -129,10 +129,10 @@ impl<S> Record<S> {
         wait: Wait,
         keeper: &Timekeeper,
     ) -> Result<(), JoinError> {
-        self.slow(|slow| slow.joiner = Some(here::waiter()));
+        self.slow(|slow| slow.joiner = Some(host::waiter()));
         // An earlier joiner that gave up may have left its id.
         self.joiner.store(0, Ordering::Relaxed);
-        wait_for_end(&self.join, id.generation(), wait, here::wait, |at| keeper.wait_until(at))
+        wait_for_end(&self.join, id.generation(), wait, host::wait, |at| keeper.wait_until(at))
     }
 
     /// Takes the outcome. Only the claimant calls this, after the thread has finished.

@@ -10,7 +10,7 @@ use tickwright::time::Instant;
 
 use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
-use crate::here;
+use crate::host;
 use crate::id::ThreadId;
 use crate::kernel::{Manager, OneToOne};
 use crate::many::ManyToMany;
@@ -63,10 +63,10 @@ impl Handle {
         let body = try_box(body).map_err(|_body| CreateError::OutOfMemory);
         let created = body.and_then(|body| self.threads.create(attributes, body));
         if created.is_ok() {
-            here::count_call();
+            host::count_call();
         } else {
             // Threads that have to end before a creation succeeds may need the caller's worker.
-            here::make_way();
+            host::make_way();
         }
         created
     }
@@ -116,7 +116,7 @@ impl Handle {
     }
 
     fn join_as(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        here::count_call();
+        host::count_call();
         self.threads.join(id, wait)
     }
 
@@ -144,7 +144,7 @@ impl Handle {
     /// [`JoinError::NoSuchThread`].
     pub fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.unpark(id)?;
-        here::count_call();
+        host::count_call();
         Ok(())
     }
 

@@ -12,8 +12,8 @@ use std::panic::catch_unwind;
 
 use tickwright::time::Instant;
 
-use crate::here;
-pub use crate::here::{current, now};
+use crate::host;
+pub use crate::host::{current, now};
 use crate::kernel_thread::{self, KernelThread};
 use crate::many;
 use crate::runtime::Handle;
@@ -21,14 +21,14 @@ use crate::runtime::Handle;
 /// The runtime of the calling thread.
 #[must_use]
 pub fn handle() -> Option<Handle> {
-    here::with(|host| Handle::new(host.threads()))
+    host::with(|host| Handle::new(host.threads()))
 }
 
 /// The addresses of the calling thread's stack without its guard, if a runtime created the thread
 /// and knows the addresses.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
-    here::with(|host| host.stack())?
+    host::with(|host| host.stack())?
 }
 
 /// Lets other threads run. The caller goes behind the ready threads.
@@ -55,21 +55,21 @@ pub fn park_until(at: Instant) {
 
 /// Like [`park`], but waits for at most `timeout`.
 pub fn park_timeout(timeout: Duration) {
-    park_until(here::after(timeout));
+    park_until(host::after(timeout));
 }
 
 /// Waits until the runtime's clock shows `at`. Never returns sooner. If the clock shows `at`
 /// already, the call lets the other threads of the caller's worker run.
 pub fn sleep_until(at: Instant) {
-    if !here::wait_until(at) {
-        return here::make_way();
+    if !host::wait_until(at) {
+        return host::make_way();
     }
-    while here::wait_until(at) {}
+    while host::wait_until(at) {}
 }
 
 /// Waits for at least `duration`.
 pub fn sleep(duration: Duration) {
-    sleep_until(here::after(duration));
+    sleep_until(host::after(duration));
 }
 
 /// Calls `use_it`. Meanwhile no counted call of the calling thread yields unless it has to wait, so
@@ -123,24 +123,24 @@ pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
 /// [`allow_yields`] on the same thread. Without that end, no counted call of the thread yields any
 /// more. Sections may be nested.
 pub fn forbid_yields() {
-    here::with(|host| host.forbid_yields());
+    host::with(|host| host.forbid_yields());
 }
 
 /// Ends the section that the last [`forbid_yields`] has begun. Yields if a yield is due, unless the
 /// thread unwinds. Outside of a section it does nothing.
 pub fn allow_yields() {
-    here::with(|host| host.allow_yields());
+    host::with(|host| host.allow_yields());
 }
 
 fn park_by_host(until: Option<Instant>) {
-    if here::with(|host| host.park(until)).is_none() {
+    if host::with(|host| host.park(until)).is_none() {
         park_unknown(until);
     }
 }
 
 /// Parks a thread that no runtime knows: only the standard library's `unpark` can wake it.
 fn park_unknown(until: Option<Instant>) {
-    let most = until.map(|at| at.duration_since(here::machine_now()));
+    let most = until.map(|at| at.duration_since(host::machine_now()));
     match most {
         Some(Duration::ZERO) => {}
         _ if !can_park() => KernelThread::park_timeout(most.unwrap_or(BLIND).min(BLIND)),

@@ -31,13 +31,13 @@ use super::request_pipe::RequestPipe;
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
+use crate::attributes::setters;
 use crate::countdown::Countdown;
 use crate::error::RuntimeError;
 use crate::mask::Mask;
 use crate::overflow::SignalStack;
 use crate::primitive::lock;
 use crate::registry::Dictionary;
-use crate::setters::setters;
 use crate::threads::Threads;
 
 /// Settings of the manager model. Each thread is one of the platform's. One manager thread, which

@@ -8,10 +8,10 @@ use super::pthread::{Pthread, Refused, Run, Stacks};
 use super::runtime::Kernel;
 use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
+use crate::attributes::setters;
 use crate::clock::{AnyClock, Timekeeper};
 use crate::error::RuntimeError;
 use crate::registry::Dictionary;
-use crate::setters::setters;
 use crate::threads::Threads;
 
 /// Settings of the one-to-one model: each thread is one of the platform's.

@@ -11,7 +11,7 @@ use tickwright::fork::{ForkLock, Order};
 
 use crate::attributes::Attributes;
 use crate::error::{CreateError, RuntimeError};
-use crate::here;
+use crate::host;
 use crate::memory::try_box;
 use crate::primitive::lock;
 use crate::stack::{Attr, Mapping, in_pages, page, why_none};
@@ -98,8 +98,8 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
 /// block its worker.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
-    if here::is_shared() {
-        return here::look_until(|| is_gone(thread));
+    if host::is_shared() {
+        return host::look_until(|| is_gone(thread));
     }
     // SAFETY: 1. The thread was created joinable and is neither joined nor detached yet. It is not
     // the caller, as the callers of this function have checked.

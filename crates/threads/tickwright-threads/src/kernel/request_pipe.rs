@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex};
 
 use super::pthread::{Kept, Refused, Run};
 use crate::error::CreateError;
+use crate::io::poll;
 use crate::kernel_thread::KernelThread;
 use crate::mask::Mask;
 use crate::memory::{Counted, try_box};
-use crate::poll::poll;
 use crate::primitive::lock;
 use crate::process::Process;
 use crate::stack::Mapping;

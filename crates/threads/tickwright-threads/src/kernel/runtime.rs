@@ -16,21 +16,21 @@ use super::starter::{Started, Starter};
 use crate::attributes::{Attributes, Name};
 use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
-use crate::here::{self, Host};
+use crate::host::{self, Host};
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::local;
+use crate::local::drop_quietly;
 use crate::memory::{try_box, try_text};
 use crate::overflow::{self, SignalStack};
 use crate::primitive::Ordering;
 use crate::process;
-use crate::quiet::drop_quietly;
 use crate::record::Record as AnyRecord;
 use crate::registry::{Dictionary, Registered};
 use crate::roster::{Roster, Shard, answers_of_roster};
 use crate::stack::own_stack;
 use crate::threads::{Body, Threads, Wait};
-use crate::wait::Waiters;
+use crate::waiters::Waiters;
 use crate::wake::Waiter;
 
 type Record = AnyRecord<Started>;
@@ -79,7 +79,7 @@ impl Kernel {
 
     /// Whether the caller is a thread of this runtime.
     fn is_callers(&self) -> bool {
-        here::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
+        host::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
     }
 
     /// Removes a thread from the registry: its body has ended, or it was never started.
@@ -101,7 +101,7 @@ impl Kernel {
         let member = Member { runtime: Arc::clone(&self), id, has_parked: Cell::new(false) };
         // SAFETY: 1. The host is left before this function returns, and no panic can leave the
         // function earlier.
-        unsafe { here::enter(&member) };
+        unsafe { host::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
             // The body has forked, and this thread is in the child. Locks of the runtime may be
@@ -111,7 +111,7 @@ impl Kernel {
             process::end_the_child();
         }
         local::end(Some(id));
-        here::leave();
+        host::leave();
         self.unregister(id, registered);
         if let Ok(record) = self.roster.table().find(id) {
             record.leave(outcome);
@@ -195,11 +195,11 @@ impl Threads for Kernel {
     }
 
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
-        let me = here::current().filter(|_| self.is_callers());
+        let me = host::current().filter(|_| self.is_callers());
         let record = self.roster.join(me, id, wait, |record| {
             // The platform's own join waits without polling, but it would block an M:N thread's
             // worker.
-            if wait == Wait::Forever && self.starter.reap_waits() && !here::is_shared() {
+            if wait == Wait::Forever && self.starter.reap_waits() && !host::is_shared() {
                 self.reap(record);
                 // The thread is joined now, unless a thread that closes the runtime has joined it
                 // first.

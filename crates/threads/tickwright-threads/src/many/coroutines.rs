@@ -10,7 +10,7 @@ use tickwright::coroutine::{Coroutines, register};
 
 use super::on_worker;
 use super::worker::Worker;
-use crate::here;
+use crate::host;
 use crate::wake::Waiter;
 
 struct Stacks;
@@ -30,11 +30,11 @@ impl Coroutines for Stacks {
     }
 
     fn waker(&self) -> Waker {
-        Waker::from(Arc::new(Telling(here::waiter())))
+        Waker::from(Arc::new(Telling(host::waiter())))
     }
 
     fn wait(&self) {
-        here::wait();
+        host::wait();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::pool::WorkerPool;
 use super::worker::Worker;
-use crate::here;
+use crate::host;
 
 /// Runs `worker` on this kernel thread.
 ///
@@ -19,10 +19,10 @@ pub(super) fn work_as(worker: &Worker) {
     let broken = Broken;
     // SAFETY: 1. `leave` below ends the use of the host, and a panic aborts the process instead of
     // returning.
-    unsafe { here::enter(worker) };
+    unsafe { host::enter(worker) };
     worker.work();
     core::mem::forget(broken);
-    here::leave();
+    host::leave();
 }
 
 /// The worker of the calling kernel thread. Only this module uses the reference, and does not store
@@ -31,7 +31,7 @@ pub(super) fn work_as(worker: &Worker) {
 fn own<'w>() -> Option<&'w Worker> {
     // SAFETY: 1. Workers are the only shared hosts. 2. The worker exists as long as it is entered
     // on this kernel thread.
-    unsafe { here::shared_host().cast::<Worker>().as_ref() }
+    unsafe { host::shared_host().cast::<Worker>().as_ref() }
 }
 
 /// The worker that runs the calling M:N thread. Only this module uses the reference, and does not

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 
-use crate::poll::poll;
+use crate::io::poll;
 
 pub(super) struct Pipe {
     read: PipeReader,

@@ -27,7 +27,7 @@ use crate::registry::Registered;
 use crate::roster::{Locked, Roster};
 use crate::stack::{Mapping, in_pages, why_none};
 use crate::threads::Body;
-use crate::wait::Waiters;
+use crate::waiters::Waiters;
 use crate::wake_flags::Wakeup;
 
 impl Links for Table<()> {

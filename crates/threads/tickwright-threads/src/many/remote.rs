@@ -10,7 +10,7 @@ use super::remote_queue::RemoteQueue;
 use super::sleep::{Sleep, SleepState};
 use super::stack_cache::StackCache;
 use super::wake_cost::WakeCost;
-use crate::here;
+use crate::host;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
@@ -156,7 +156,7 @@ impl Remote {
 
     #[cold]
     fn wake_up(&self, how: Sleep) {
-        self.wake_cost.notified(here::machine_now().as_nanos());
+        self.wake_cost.notified(host::machine_now().as_nanos());
         match how {
             Sleep::Parked => {
                 if let Some(thread) = self.thread.get() {

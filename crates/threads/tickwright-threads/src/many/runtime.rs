@@ -29,7 +29,7 @@ use crate::record::{MOST_SHARDS, Record};
 use crate::roster::{Roster, answers_of_roster};
 use crate::stack::in_pages;
 use crate::threads::{Body, Threads, Wait};
-use crate::wait::Waiters;
+use crate::waiters::Waiters;
 use crate::wake::Wake;
 use crate::wake_flags::Wakeup;
 

@@ -5,10 +5,10 @@ use std::thread;
 
 use tickwright::time::Clock;
 
+use crate::attributes::setters;
 use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
 use crate::registry::Dictionary;
-use crate::setters::setters;
 
 /// The default guard of a stack, in bytes. Without stack probes, a frame of two pages steps over a
 /// guard of one page, into the neighbor's stack.

@@ -22,20 +22,19 @@ use std::sync::Arc;
 
 use super::context::{self, Context, Pause, Way};
 use super::descriptors::Descriptors;
-use super::own::{Panics, Places};
 use super::pool::WorkerPool;
 use super::remote::{Remote, Spawned};
+use super::saved_state::{Panics, Places};
 use super::sleepers::Sleepers;
 use crate::error::CreateError;
-use crate::here;
 use crate::id::ThreadId;
 use crate::local;
+use crate::local::drop_quietly;
 use crate::mask::Mask;
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
 use crate::process;
-use crate::quiet::drop_quietly;
 use crate::record::{NONE, Record};
 use crate::registry::Registered;
 use crate::stack::{Mapping, Span};
@@ -140,7 +139,7 @@ impl Outfit {
 /// Ends the child whose only thread has ended.
 #[inline]
 fn end_if_forked() {
-    if here::shared_host().is_null() && process::is_child() {
+    if crate::host::shared_host().is_null() && process::is_child() {
         process::end_the_child();
     }
 }
@@ -538,7 +537,7 @@ impl Worker {
             let worker = unsafe { &*worker };
             // SAFETY: 1. As above; the kernel thread ends or leaves the host before the worker
             // ends.
-            unsafe { here::enter(worker) };
+            unsafe { crate::host::enter(worker) };
             // A portable stack is a kernel thread of its own, on a stack of the platform.
             let signal_stack =
                 worker.pool.settings.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));

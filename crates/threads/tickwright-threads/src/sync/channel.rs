@@ -9,9 +9,9 @@ use std::sync::{Arc, PoisonError};
 
 use tickwright::time::Instant;
 
-use crate::here;
+use crate::host;
 use crate::primitive::modelled::{Mutex, MutexGuard};
-use crate::wait::{Ticket, Waiters};
+use crate::waiters::{Ticket, Waiters};
 
 #[derive(Debug)]
 struct Mailbox<T> {
@@ -171,7 +171,7 @@ impl<T> Sender<T> {
             Err(TrySendError::Closed(letter)) => Ok(Err(SendError(letter))),
             Err(TrySendError::Full(letter)) => Err(letter),
         };
-        here::count_call();
+        host::count_call();
         self.0.full.acquire(None, true, letter, put).unwrap_or_else(|letter| Err(SendError(letter)))
     }
 
@@ -180,7 +180,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// [`TrySendError`] with the letter.
     pub fn try_send(&self, letter: T) -> Result<(), TrySendError<T>> {
-        here::count_call();
+        host::count_call();
         self.0.put(letter, None)
     }
 }
@@ -199,7 +199,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// [`TryRecvError`].
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        here::count_call();
+        host::count_call();
         self.0.take(None)
     }
 
@@ -218,7 +218,7 @@ impl<T> Receiver<T> {
             Err(TryRecvError::Empty) => Err(()),
             received => Ok(received),
         };
-        here::count_call();
+        host::count_call();
         self.0.empty.acquire(until, true, (), take).unwrap_or(Err(TryRecvError::Empty))
     }
 }

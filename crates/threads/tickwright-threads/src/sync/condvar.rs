@@ -5,8 +5,8 @@ use core::time::Duration;
 use tickwright::time::Instant;
 
 use super::mutex::MutexGuard;
-use crate::here;
-use crate::wait::Waiters;
+use crate::host;
+use crate::waiters::Waiters;
 
 /// A condition variable: threads wait under a lock for a condition, in a loop that checks it.
 ///
@@ -67,18 +67,18 @@ impl Condvar {
         guard: MutexGuard<'m, T>,
         timeout: Duration,
     ) -> (MutexGuard<'m, T>, bool) {
-        self.wait_until(guard, here::after(timeout))
+        self.wait_until(guard, host::after(timeout))
     }
 
     /// Notifies the thread that has waited longest.
     pub fn notify_one(&self) {
         self.waiters.wake_one();
-        here::count_call();
+        host::count_call();
     }
 
     /// Notifies all threads that wait.
     pub fn notify_all(&self) {
         self.waiters.wake_all();
-        here::count_call();
+        host::count_call();
     }
 }

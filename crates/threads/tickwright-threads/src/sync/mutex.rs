@@ -7,9 +7,9 @@ use std::sync::{PoisonError, TryLockError};
 
 use tickwright::time::Instant;
 
-use crate::here;
+use crate::host;
 use crate::primitive::modelled;
-use crate::wait::{Ticket, Waiters};
+use crate::waiters::{Ticket, Waiters};
 
 /// A lock around a value. A thread that waits for the lock does not block its worker.
 ///
@@ -69,7 +69,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Locks, and waits for the lock without a limit.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        here::count_call();
+        host::count_call();
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
             // `acquire` does not fail without a time limit. No wake-up is passed on, because the
@@ -83,19 +83,19 @@ impl<T: ?Sized> Mutex<T> {
     /// Locks, and waits for the lock at most until the clock of the caller's runtime shows `at`.
     /// Returns `None` if another thread holds the lock then.
     pub fn lock_until(&self, at: Instant) -> Option<MutexGuard<'_, T>> {
-        here::count_call();
+        host::count_call();
         let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
         self.waiters.acquire(Some(at), true, (), attempt).ok()
     }
 
     /// Like [`lock_until`](Self::lock_until), but waits for at most `timeout`.
     pub fn lock_timeout(&self, timeout: Duration) -> Option<MutexGuard<'_, T>> {
-        self.lock_until(here::after(timeout))
+        self.lock_until(host::after(timeout))
     }
 
     /// Locks if the lock is free now, and not kept for a thread that waits.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        here::count_call();
+        host::count_call();
         self.try_lock_as(None)
     }
 

@@ -10,11 +10,11 @@ use super::super::sleepers::Sleepers;
 use super::{Pause, Worker};
 use crate::attributes::{Attributes, Place};
 use crate::error::{CreateError, JoinError};
-use crate::here::{self, Host as _};
+use crate::host::{self, Host as _};
 use crate::id::ThreadId;
+use crate::join_word::wait_for_end;
 use crate::record::Record;
 use crate::threads::{Body, Wait};
-use crate::wait::wait_for_end;
 
 impl Worker {
     /// Creates a thread, on this worker if the attributes request it.
@@ -83,7 +83,7 @@ impl Worker {
     pub(crate) fn park(&self) {
         let Some(own) = self.own() else { return };
         if own.wake_flags.is_unparked() {
-            here::count_call();
+            host::count_call();
         } else {
             self.wait_as(own);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwright::time::{Clock, Instant};
 
 use super::Worker;
-use crate::here::{self, Host};
+use crate::host::{self, Host};
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::stack::own_stack;
@@ -78,7 +78,7 @@ impl Host for Worker {
     }
 
     fn wait_for(&self, most: Duration) {
-        let now = here::machine_now();
+        let now = host::machine_now();
         self.wait_among(&self.by_the_machine, now, now + most);
     }
 
@@ -95,7 +95,7 @@ impl Host for Worker {
         let Some(at) = until else { return self.park() };
         let Some(own) = self.own() else { return };
         if own.wake_flags.is_unparked() || !self.wait_until(at) {
-            here::count_call();
+            host::count_call();
         }
         own.wake_flags.end_park();
     }

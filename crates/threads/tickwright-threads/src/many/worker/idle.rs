@@ -10,7 +10,7 @@ use super::super::remote::Remote;
 use super::super::sleep::Sleep;
 use super::super::sleepers::Sleepers;
 use super::Worker;
-use crate::here;
+use crate::host;
 use crate::id::ThreadId;
 use crate::wake_flags::Wakeup;
 
@@ -28,7 +28,7 @@ const SELDOM: u32 = 64;
 
 /// The time by the machine's clock.
 fn now_ns() -> u64 {
-    here::machine_now().as_nanos()
+    host::machine_now().as_nanos()
 }
 
 impl Worker {
@@ -51,7 +51,7 @@ impl Worker {
             self.wake_among(&self.sleepers, self.pool.now());
         }
         if !self.by_the_machine.borrow().is_empty() {
-            self.wake_among(&self.by_the_machine, here::machine_now());
+            self.wake_among(&self.by_the_machine, host::machine_now());
         }
     }
 
@@ -173,7 +173,7 @@ impl Worker {
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         let by_the_machine = self.by_the_machine.borrow().next_wake();
-        let by_the_machine = by_the_machine.map(|at| at.duration_since(here::machine_now()));
+        let by_the_machine = by_the_machine.map(|at| at.duration_since(host::machine_now()));
         for limit in [by_the_machine, search.then_some(SEARCH)].into_iter().flatten() {
             most = Some(most.map_or(limit, |most| most.min(limit)));
         }

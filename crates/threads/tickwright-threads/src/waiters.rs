@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 
 use tickwright::time::Instant;
 
-use crate::here;
+use crate::host;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::primitive::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::wake::Waiter;
@@ -80,7 +80,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 impl Ticket {
     /// Waits by `wait` until woken, or for a short time if nobody can wake the caller.
     pub(crate) fn wait_by(self, wait: impl FnOnce()) {
-        if self.is_listed { wait() } else { here::wait_for(LOOK_AGAIN) }
+        if self.is_listed { wait() } else { host::wait_for(LOOK_AGAIN) }
     }
 }
 
@@ -107,7 +107,7 @@ impl Waiters {
 
     /// Adds the caller to the list, before it waits.
     pub(crate) fn enter(&self) -> Ticket {
-        let waiter = here::waiter();
+        let waiter = host::waiter();
         let mut list = self.list();
         list.next += 1;
         let number = list.next;
@@ -124,7 +124,7 @@ impl Waiters {
     /// Adds the caller at its old place: it was woken, but nothing was left for it.
     #[cold]
     fn enter_again(&self, Ticket { number, .. }: Ticket) -> Ticket {
-        let waiter = here::waiter();
+        let waiter = host::waiter();
         let mut list = self.list();
         let place = list.queue.partition_point(|each| each.ticket < number);
         let is_listed = list.queue.try_reserve(1).is_ok();
@@ -196,17 +196,17 @@ impl Waiters {
     /// has left. Without a place it returns as if woken.
     pub(crate) fn wait(&self, ticket: Ticket, until: Option<Instant>) -> bool {
         if !ticket.is_listed {
-            if until.is_some_and(|at| here::now() >= at) {
+            if until.is_some_and(|at| host::now() >= at) {
                 return false;
             }
-            here::wait_for(LOOK_AGAIN);
+            host::wait_for(LOOK_AGAIN);
             return true;
         }
         while !self.was_woken(ticket) {
             match until {
-                None => here::wait(),
+                None => host::wait(),
                 // If the caller was woken at the last moment, that counts as woken.
-                Some(at) if !here::wait_until(at) => return !self.leave(ticket),
+                Some(at) if !host::wait_until(at) => return !self.leave(ticket),
                 Some(_) => {}
             }
         }
@@ -292,7 +292,7 @@ impl Waiters {
         while is_so() {
             let ticket = self.enter();
             while is_so() && (!ticket.is_listed || !self.was_woken(ticket)) {
-                ticket.wait_by(here::wait);
+                ticket.wait_by(host::wait);
             }
             self.leave(ticket);
         }

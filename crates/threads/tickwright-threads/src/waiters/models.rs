@@ -5,7 +5,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::Waiters;
-use crate::here;
+use crate::host;
 use crate::primitive::{AtomicU32, Ordering};
 
 /// A door, and the threads that wait for it. A thread that tries loom's lock always sees its
@@ -33,7 +33,7 @@ impl Door {
                 return;
             }
             while !self.waiters.was_woken(ticket) {
-                here::wait();
+                host::wait();
             }
         }
     }
