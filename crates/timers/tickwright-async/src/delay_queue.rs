@@ -18,7 +18,6 @@ use crate::node::Core;
 use crate::sleep::Sleep;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
-use crate::timers::Timers;
 
 struct Entry<T> {
     value: T,
@@ -31,7 +30,7 @@ struct Entry<T> {
 ///
 /// A wheel holds the values, and one timer wakes the task for all of them. So an insert or a
 /// removal takes no lock, unless it changes which value is due first. Two deadlines within one
-/// [resolution](Timers::resolution) come out in the order of their inserts.
+/// [resolution](crate::Timers::resolution) come out in the order of their inserts.
 ///
 /// A queue counts as one live timer in a [`Report`](crate::Report), and is one timer in a trace,
 /// whatever the number of its values.
@@ -69,19 +68,13 @@ pub struct DelayQueue<T> {
     held: u32,
 }
 
-/// Delay queues.
-impl Timers {
-    /// Creates an empty queue. It allocates at the first insert.
-    #[must_use]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn delay_queue<T>(&self) -> DelayQueue<T> {
-        let core = Arc::clone(&self.core);
-        let sleep = Sleep::at(&core, u64::MAX).sited();
-        DelayQueue { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0, held: 0 }
-    }
-}
-
 impl<T> DelayQueue<T> {
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn of(core: &Arc<Core>) -> Self {
+        let (core, sleep) = (Arc::clone(core), Sleep::at(core, u64::MAX).sited());
+        Self { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0, held: 0 }
+    }
+
     /// Inserts a value that comes out after a delay. Any delay is fine.
     pub fn insert(&mut self, value: T, delay: Duration) -> Key {
         let deadline = self.core.time.now().saturating_add(nanos(delay));

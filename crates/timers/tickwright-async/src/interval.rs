@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use crate::sleep::Sleep;
 use crate::time::nanos;
-use crate::timers::Timers;
 
 /// What an [`Interval`] does after a tick that came late by more than 5 ms, as in tokio. A tick
 /// that is less late counts as in time, so the choice matters little for periods below 5 ms.
@@ -32,7 +31,8 @@ pub enum MissedTickBehavior {
     Skip,
 }
 
-/// Ticks of a fixed period: what [`Timers::interval`] and [`Timers::interval_at`] return.
+/// Ticks of a fixed period: what [`Timers::interval`](crate::Timers::interval) and
+/// [`Timers::interval_at`](crate::Timers::interval_at) return.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -52,31 +52,15 @@ pub struct Interval {
     missed: MissedTickBehavior,
 }
 
-/// Intervals.
-impl Timers {
-    /// Ticks every `period`, for the first time at once. A period of zero, for which tokio panics,
-    /// is the shortest one that is of use: the [resolution](Timers::resolution), and at least 1 us.
-    #[must_use]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn interval(&self, period: Duration) -> Interval {
-        self.interval_at(self.now(), period)
-    }
-
-    /// Ticks every `period`, for the first time at `start`. A period of zero is the resolution, and
-    /// at least 1 us.
-    #[must_use]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
-        let period = if period.is_zero() { self.resolution().max(SHORTEST) } else { period };
-        Interval {
-            sleep: self.sleep_until(start),
-            period: nanos(period),
-            missed: MissedTickBehavior::default(),
-        }
-    }
-}
-
 impl Interval {
+    /// The least period that stands for zero: a virtual clock makes a million steps for a second of
+    /// it.
+    pub(crate) const SHORTEST: Duration = Duration::from_micros(1);
+
+    pub(crate) fn new(sleep: Sleep, period: Duration) -> Self {
+        Self { sleep, period: nanos(period), missed: MissedTickBehavior::default() }
+    }
+
     /// The caller's line counts as the place where the interval was made.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
@@ -149,9 +133,6 @@ impl Interval {
         Duration::from_nanos(self.period)
     }
 }
-
-/// The least period that stands for zero: a virtual clock makes a million steps for a second of it.
-const SHORTEST: Duration = Duration::from_micros(1);
 
 /// The lateness up to which a tick is not missed, in nanoseconds: tokio's.
 const SLOP: u64 = 5_000_000;

@@ -1,18 +1,16 @@
-//! The settings of timers, and how timers are made.
+//! The settings of timers.
 
 use core::fmt;
 use core::time::Duration;
-use std::io;
 
 use tickwright::time::{Clock, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::coop;
-use crate::driver::{Driver, Place};
+use crate::driver::Driver;
 use crate::node::{Core, Locked, Shard};
 use crate::sync::{Arc, AtomicUsize, Mutex};
 use crate::time::Time;
-use crate::timers::Timers;
 
 /// The settings of timers: resolution, slack, shards and clock.
 ///
@@ -30,7 +28,7 @@ pub struct Settings {
     resolution: Option<Duration>,
     slack: Duration,
     shards: usize,
-    clock: Option<Arc<dyn Clock>>,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
     /// The clock is a [`TestClock`](crate::TestClock), which shows the nanoseconds that the
     /// machine's showed when it was made.
     is_test: bool,
@@ -104,56 +102,8 @@ impl Settings {
         Self { clock: Some(clock), is_test: true, ..self }
     }
 
-    /// Creates timers and starts their thread.
-    ///
-    /// # Errors
-    /// The platform's error, if it starts no thread; `InvalidInput` if a clock is set.
-    pub fn start(self) -> io::Result<Timers> {
-        if self.clock.is_some() {
-            let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        }
-        let timers = self.start_or_retry();
-        // If there is still no thread, this attempt reports why.
-        timers.core.call_thread(None)?;
-        Ok(timers)
-    }
-
-    /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
-    /// now, the next timer that is armed tries again.
-    pub(crate) fn start_or_retry(self) -> Timers {
-        let timers = Self { clock: None, ..self }.make(Driver::Thread(Place::new()));
-        let _ = timers.core.call_thread(None);
-        timers
-    }
-
-    /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before the time that [`Timers::poll_timeout`] returned. It is
-    /// also called when the last handle is dropped, and when a timer is dropped after that. Wake
-    /// the loop in this hook. The hook may run on any thread, with no lock held. In a program with
-    /// one thread the hook may be empty.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use std::pin::pin;
-    /// use tickwright_async::Settings;
-    ///
-    /// let timers = Settings::new().driven(|| {});
-    /// let mut sleep = pin!(timers.sleep(Duration::from_millis(1)));
-    /// let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
-    /// while sleep.as_mut().poll(&mut cx).is_pending() {
-    ///     // A loop with descriptors waits for those, with this time-out.
-    ///     std::thread::sleep(timers.poll_timeout().unwrap_or_default());
-    ///     timers.run();
-    /// }
-    /// # use core::future::Future;
-    /// ```
-    #[must_use]
-    pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
-        self.make(Driver::Hook(Box::new(earlier)))
-    }
-
-    fn make(self, driver: Driver) -> Timers {
+    /// The core of timers with these settings, for one handle.
+    pub(crate) fn core(self, driver: Driver) -> Arc<Core> {
         coop::begin_turn();
         let shards = match self.shards {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -176,7 +126,7 @@ impl Settings {
             #[cfg(feature = "record")]
             recorder: self.recorder,
         };
-        Timers { core: Arc::new(core) }
+        Arc::new(core)
     }
 }
 
@@ -193,15 +143,5 @@ impl fmt::Debug for Settings {
             .field("slack", &self.slack)
             .field("shards", &self.shards)
             .finish_non_exhaustive()
-    }
-}
-
-impl Timers {
-    /// Creates timers with a thread of their own, with the settings of [`Settings::new`].
-    ///
-    /// # Errors
-    /// The platform's error, if it starts no thread.
-    pub fn new() -> io::Result<Self> {
-        Settings::new().start()
     }
 }

@@ -12,7 +12,6 @@ use crate::owner::Owner;
 use crate::pool;
 use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
-use crate::timers::Timers;
 
 /// A future that waits until a deadline, and is ready from then on. Never early.
 ///
@@ -40,26 +39,6 @@ pub struct Sleep {
 
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Sleep>() <= 64);
-
-/// Sleeps.
-impl Timers {
-    /// Waits for a duration from now. Any duration is fine: one that ends after the end of the
-    /// clock, in some hundred years, waits for ever. Zero is ready at once.
-    ///
-    /// Cost: one read of the clock.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep::after(&self.core, nanos(duration)).sited()
-    }
-
-    /// Waits until an instant; one that has passed is ready at once.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn sleep_until(&self, deadline: Instant) -> Sleep {
-        Sleep::at(&self.core, nanos_at(deadline)).sited()
-    }
-}
 
 impl Sleep {
     /// Inlined, as [`Owner::of`]: its caller writes the fields where the sleep stays. A copy loads

@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
+use crate::node::Core;
 use crate::owner::Owner;
 use crate::pool;
+use crate::sync::Arc;
 use crate::time::{instant, nanos, nanos_at};
 use crate::timeout::Elapsed;
-use crate::timers::Timers;
 
 /// A deadline to be used again and again: one for each connection, say.
 ///
@@ -59,17 +60,11 @@ pin_project! {
     }
 }
 
-/// Slots.
-impl Timers {
-    /// Creates a deadline that is not set.
-    #[must_use]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn slot(&self) -> Slot {
-        Slot { owner: Owner::of(pool::take(&self.core, 0), u64::MAX, false), is_set: false }.sited()
-    }
-}
-
 impl Slot {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
+        Self { owner: Owner::of(pool::take(core, 0), u64::MAX, false), is_set: false }
+    }
+
     /// Records the caller's line as the place where the slot was made.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {

@@ -4,14 +4,12 @@ use core::fmt;
 use core::future::{Future, IntoFuture};
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use core::time::Duration;
 use std::io;
 use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
 use crate::sleep::Sleep;
-use crate::timers::Timers;
 
 /// A deadline passed before the future was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,35 +41,6 @@ pin_project! {
         #[pin]
         value: F,
         sleep: Sleep,
-    }
-}
-
-/// Time-outs.
-impl Timers {
-    /// Cancels a future that is not ready after a duration.
-    ///
-    /// ```
-    /// # use core::time::Duration;
-    /// # use tickwright_async::TestClock;
-    /// # let clock = TestClock::new();
-    /// # let timers = clock.timers();
-    /// # clock.block_on(async {
-    /// let never = core::future::pending::<()>();
-    /// assert!(timers.timeout(Duration::from_secs(5), never).await.is_err());
-    /// assert_eq!(timers.timeout(Duration::from_secs(5), async { 7 }).await, Ok(7));
-    /// # });
-    /// ```
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn timeout<F: IntoFuture>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-        Timeout::new(future, self.sleep(duration))
-    }
-
-    /// Cancels a future that is not ready at an instant.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-        Timeout::new(future, self.sleep_until(deadline))
     }
 }
 

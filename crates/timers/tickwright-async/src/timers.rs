@@ -1,17 +1,25 @@
 //! The handle to a set of timers.
 
 use core::fmt;
+use core::future::IntoFuture;
 use core::time::Duration;
+use std::io;
 use std::time::Instant;
 
 use tickwright::time::Lateness;
 
 use crate::coop;
-use crate::node::Core;
-use crate::node::State;
+use crate::delay_queue::DelayQueue;
+use crate::driver::{Driver, Place};
+use crate::interval::Interval;
+use crate::node::{Core, State};
 use crate::report::Report;
+use crate::settings::Settings;
+use crate::sleep::Sleep;
+use crate::slot::Slot;
 use crate::sync::{Arc, Ordering, lock};
-use crate::time::instant;
+use crate::time::{instant, nanos, nanos_at};
+use crate::timeout::Timeout;
 
 /// A handle to timers, from which sleeps, time-outs and slots are made. Clones are handles to the
 /// same timers.
@@ -39,12 +47,147 @@ pub struct Timers {
     pub(crate) core: Arc<Core>,
 }
 
+/// How timers are made.
+impl Settings {
+    /// Creates timers and starts their thread.
+    ///
+    /// # Errors
+    /// The platform's error, if it starts no thread; `InvalidInput` if a clock is set.
+    pub fn start(self) -> io::Result<Timers> {
+        if self.clock.is_some() {
+            let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let timers = self.start_or_retry();
+        // If there is still no thread, this attempt reports why.
+        timers.core.call_thread(None)?;
+        Ok(timers)
+    }
+
+    /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
+    /// now, the next timer that is armed tries again.
+    pub(crate) fn start_or_retry(mut self) -> Timers {
+        self.clock = None;
+        let timers = Timers { core: self.core(Driver::Thread(Place::new())) };
+        let _ = timers.core.call_thread(None);
+        timers
+    }
+
+    /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
+    /// timer is armed that is due before the time that [`Timers::poll_timeout`] returned. It is
+    /// also called when the last handle is dropped, and when a timer is dropped after that. Wake
+    /// the loop in this hook. The hook may run on any thread, with no lock held. In a program with
+    /// one thread the hook may be empty.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use std::pin::pin;
+    /// use tickwright_async::Settings;
+    ///
+    /// let timers = Settings::new().driven(|| {});
+    /// let mut sleep = pin!(timers.sleep(Duration::from_millis(1)));
+    /// let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
+    /// while sleep.as_mut().poll(&mut cx).is_pending() {
+    ///     // A loop with descriptors waits for those, with this time-out.
+    ///     std::thread::sleep(timers.poll_timeout().unwrap_or_default());
+    ///     timers.run();
+    /// }
+    /// # use core::future::Future;
+    /// ```
+    #[must_use]
+    pub fn driven(self, earlier: impl Fn() + Send + Sync + 'static) -> Timers {
+        Timers { core: self.core(Driver::Hook(Box::new(earlier))) }
+    }
+}
+
 impl Timers {
+    /// Creates timers with a thread of their own, with the settings of [`Settings::new`].
+    ///
+    /// # Errors
+    /// The platform's error, if it starts no thread.
+    pub fn new() -> io::Result<Self> {
+        Settings::new().start()
+    }
+
     /// The time by the clock of these timers, as an instant of the standard library. With the clock
     /// of the machine it is [`Instant::now`], to 100 ns.
     #[must_use]
     pub fn now(&self) -> Instant {
         instant(self.core.time.now())
+    }
+
+    /// Waits for a duration from now. Any duration is fine: one that ends after the end of the
+    /// clock, in some hundred years, waits for ever. Zero is ready at once.
+    ///
+    /// Cost: one read of the clock.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::after(&self.core, nanos(duration)).sited()
+    }
+
+    /// Waits until an instant; one that has passed is ready at once.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn sleep_until(&self, deadline: Instant) -> Sleep {
+        Sleep::at(&self.core, nanos_at(deadline)).sited()
+    }
+
+    /// Cancels a future that is not ready after a duration.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use tickwright_async::TestClock;
+    /// # let clock = TestClock::new();
+    /// # let timers = clock.timers();
+    /// # clock.block_on(async {
+    /// let never = core::future::pending::<()>();
+    /// assert!(timers.timeout(Duration::from_secs(5), never).await.is_err());
+    /// assert_eq!(timers.timeout(Duration::from_secs(5), async { 7 }).await, Ok(7));
+    /// # });
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn timeout<F: IntoFuture>(&self, duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(future, self.sleep(duration))
+    }
+
+    /// Cancels a future that is not ready at an instant.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(future, self.sleep_until(deadline))
+    }
+
+    /// Ticks every `period`, for the first time at once. A period of zero, for which tokio panics,
+    /// is the shortest one that is of use: the [resolution](Timers::resolution), and at least 1 us.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn interval(&self, period: Duration) -> Interval {
+        self.interval_at(self.now(), period)
+    }
+
+    /// Ticks every `period`, for the first time at `start`. A period of zero is the resolution, and
+    /// at least 1 us.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
+        let period = if period.is_zero() { self.resolution().max(Interval::SHORTEST) } else { period };
+        Interval::new(self.sleep_until(start), period)
+    }
+
+    /// Creates a deadline that is not set.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn slot(&self) -> Slot {
+        Slot::new(&self.core).sited()
+    }
+
+    /// Creates an empty queue. It allocates at the first insert.
+    #[must_use]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn delay_queue<T>(&self) -> DelayQueue<T> {
+        DelayQueue::of(&self.core)
     }
 
     /// Fires the due timers, on this thread. Returns how many timers fired. Only

@@ -1,11 +1,12 @@
 //! tokio: all our timers stand on one of its sleeps.
 
 use core::future::{Future, poll_fn};
+use core::panic::AssertUnwindSafe;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::{OnceLock, Weak};
 
 use tickwright::time::{Clock, Instant};
