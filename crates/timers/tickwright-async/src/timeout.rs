@@ -31,7 +31,8 @@ impl From<Elapsed> for io::Error {
 }
 
 pin_project! {
-    /// A future with a deadline: what [`Timers::timeout`] and [`Timers::timeout_at`] return.
+    /// A future with a deadline: what [`Timers::timeout`](crate::Timers::timeout) and
+    /// [`Timers::timeout_at`](crate::Timers::timeout_at) return.
     ///
     /// The future is polled first, so one that is ready at the deadline is ready. A timer is armed
     /// only when the future was pending.

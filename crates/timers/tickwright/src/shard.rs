@@ -16,8 +16,8 @@
 //! **`proof.rs` has the argument**: ground rules, the word, states and transitions, and the proof.
 //! It lists changes to the code; each makes a named test fail. Read it before you change anything
 //! here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the locked path), `arm`
-//! and `cancel` (the calls), and `expire` (a pass). The other files are `base` (the types and the
-//! unsafe code), `base/locked` (what the lock protects), and `ghost` (the loom models' shadow).
+//! and `cancel` (the calls), and `expire` (a pass). The other files are `node` (the types and the
+//! unsafe code), `node/locked` (what the lock protects), and `ghost` (the loom models' shadow).
 //!
 //! # Costs
 //!
@@ -60,17 +60,17 @@
 //!   again.
 
 mod arm;
-mod base;
 mod cancel;
+mod clock_word;
 mod driver;
 mod expire;
 mod geometry;
 mod ghost;
 mod handle;
+mod node;
 mod proof;
 mod rearm;
-mod result;
-mod source;
+mod results;
 mod statistics;
 mod timer;
 mod word;
@@ -79,7 +79,6 @@ use core::fmt;
 
 use tickwright_core::{Tick, Violation};
 
-pub use base::{Firing, SharedTimer};
 #[cfg(feature = "record")]
 pub(crate) use cancel::Step;
 pub use cancel::{Cancelled, WouldDeadlock};
@@ -87,11 +86,12 @@ pub use driver::ShardDriver;
 pub use expire::Busy;
 pub use geometry::{Linux, WheelGeometry};
 pub use handle::{DrainError, NoSuchShard, Shard};
-pub use result::{ArmError, Was};
+pub use node::{Firing, SharedTimer};
+pub use results::{ArmError, Was};
 pub use statistics::Statistics;
 
 use crate::sync::{Arc, lock};
-use base::{Base, Outside, Set};
+use node::{Base, Outside, Set};
 
 /// Shards, each with its own lock, clock and wheels. Share the value by reference or in an `Arc`.
 /// Any thread may advance any shard.

@@ -2,10 +2,10 @@
 
 use tickwright_core::Tick;
 
-use super::base::SharedTimer;
 use super::geometry::WheelGeometry;
+use super::node::SharedTimer;
 use super::rearm::Arm;
-use super::result::{ArmError, Was};
+use super::results::{ArmError, Was};
 
 /// Arming. Deadlines are in ticks of the shard. [`Shard::set_clock`](super::Shard::set_clock) sets
 /// the length of a tick, and [`Ticks`](crate::time::Ticks) converts.

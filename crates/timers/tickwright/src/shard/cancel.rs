@@ -4,9 +4,9 @@
 //! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
 //! compile to nothing.
 
-use super::base::{Held, Link, SharedTimer};
 use super::geometry::WheelGeometry;
-use super::result::Was;
+use super::node::{Held, Link, SharedTimer};
+use super::results::Was;
 use super::word::{State, Word};
 use crate::sync::{Ordering, this_thread, wait_as_caller};
 

@@ -2,8 +2,8 @@
 
 use tickwright_core::{Advance, Tick};
 
-use super::base::{Base, Firing, SharedTimer, Taken};
 use super::geometry::WheelGeometry;
+use super::node::{Base, Firing, SharedTimer, Taken};
 use crate::sync::{lock, this_thread};
 
 /// The text of [`Busy`].

@@ -5,10 +5,10 @@ use std::sync::Weak;
 
 use tickwright_core::{Advance, Tick};
 
-use super::base::{Base, Firing, Set, SharedTimer, lock_both};
 use super::expire::{self, BUSY, Busy};
 use super::geometry::{Linux, WheelGeometry};
-use super::result::NO_SUCH_SHARD;
+use super::node::{Base, Firing, Set, SharedTimer, lock_both};
+use super::results::NO_SUCH_SHARD;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Alarm, Clock, Ticks};
 

@@ -12,9 +12,9 @@ use core::ops::ControlFlow;
 
 use tickwright_core::Tick;
 
-use super::base::{Base, Held, Link, Set, SharedTimer};
 use super::geometry::WheelGeometry;
-use super::result::{ArmError, Was};
+use super::node::{Base, Held, Link, Set, SharedTimer};
+use super::results::{ArmError, Was};
 use super::word::{DEADLINES, State, Word};
 use crate::sync::Ordering;
 
@@ -72,7 +72,7 @@ impl<G: WheelGeometry> Base<G> {
         self.clock.load(Ordering::Relaxed) <= latest
             && match now {
                 Some(now) => now <= latest,
-                None => self.source.is_at_most(latest),
+                None => self.clock_word.is_at_most(latest),
             }
     }
 }

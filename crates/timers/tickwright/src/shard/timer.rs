@@ -4,9 +4,9 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-use super::base::{Firing, Link, Node, Set, SharedTimer};
 use super::geometry::WheelGeometry;
 use super::ghost::Ghost;
+use super::node::{Firing, Link, Node, Set, SharedTimer};
 use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 

@@ -9,8 +9,8 @@ use tickwright_core::{Tick, Violation};
 
 use super::{Base, Link, Locked, Node, Set, SharedTimer};
 use crate::fork::{self, Order, Slot};
+use crate::shard::clock_word::ClockWord;
 use crate::shard::geometry::WheelGeometry;
-use crate::shard::source::Source;
 use crate::shard::statistics::Stripes;
 use crate::shard::word::{PARKED, State, Word};
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ThreadId, lock, no_memory, tell};
@@ -33,7 +33,7 @@ impl<G: WheelGeometry> Locked<G> {
 
     /// Publishes which clock the shard has. Each change of the clock or the ticks ends with it.
     pub(crate) fn publish_clock(&self, base: &Base<G>) {
-        base.source.publish(self.outside.clock.as_deref(), self.outside.ticks);
+        base.clock_word.publish(self.outside.clock.as_deref(), self.outside.ticks);
     }
 
     /// Advances the shard's time to its own clock, if it has one. If the time stood still while the
@@ -301,7 +301,7 @@ impl<G: WheelGeometry> Set<G> {
         let () = G::FITS_THE_WORD;
         let bases = (0..shards).map(|_| Base {
             clock: AtomicU64::new(now),
-            source: Source::none(),
+            clock_word: ClockWord::none(),
             state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });

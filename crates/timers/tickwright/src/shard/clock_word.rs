@@ -17,7 +17,7 @@ use crate::time::{Clock, SystemClock, Ticks, Timeline};
 ///
 /// Loads and stores are Relaxed. A thread that sees an old word judges by the clock that the shard
 /// had before. This costs precision only.
-pub(super) struct Source(AtomicU64);
+pub(super) struct ClockWord(AtomicU64);
 
 const NONE: u64 = 0;
 const MONOTONIC: u64 = 1 << 62;
@@ -26,7 +26,7 @@ const UNDER_LOCK: u64 = 3 << 62;
 /// The bits of the kind.
 const KIND: u64 = 3 << 62;
 
-impl Source {
+impl ClockWord {
     /// No clock: the shard's time is that of its last advance.
     pub(super) fn none() -> Self {
         Self(AtomicU64::new(NONE))

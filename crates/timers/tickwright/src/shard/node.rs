@@ -1,7 +1,7 @@
 //! The types of shards and timers. The types refer to one another: a timer to the set of its
 //! shards, and the wheels of a shard to its timers.
 //!
-//! All unsafe code of shards is here. `base/locked.rs` has the operations under the lock of a
+//! All unsafe code of shards is here. `node/locked.rs` has the operations under the lock of a
 //! shard; `timer.rs` has the queries of a timer.
 
 mod locked;
@@ -15,9 +15,9 @@ use tickwright_core::structure::{Discipline, Handle, Nodes};
 
 pub(super) use locked::{Held, Taken, lock_both};
 
+use super::clock_word::ClockWord;
 use super::geometry::{self, Linux, WheelGeometry};
 use super::ghost::Ghost;
-use super::source::Source;
 use super::statistics::{Statistics, Stripes};
 use crate::fork::Slot;
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Waiters};
@@ -39,7 +39,7 @@ pub(super) struct Base<G: WheelGeometry> {
     /// only lateness depends on it.
     pub(super) clock: AtomicU64,
     /// The clock, for unlocked readers.
-    pub(super) source: Source,
+    pub(super) clock_word: ClockWord,
     pub(super) state: Slot<Locked<G>>,
     /// Notified when a callback has ended.
     pub(super) ended: Condvar,

@@ -1,11 +1,11 @@
-use super::Source;
+use super::ClockWord;
 use crate::sync::Arc;
 use crate::time::{Clock, SystemClock, Ticks, Timeline, VirtualHost};
 
-fn source(clock: Option<Arc<dyn Clock>>, ticks: Ticks) -> Source {
-    let source = Source::none();
-    source.publish(clock.as_deref(), ticks);
-    source
+fn word(clock: Option<Arc<dyn Clock>>, ticks: Ticks) -> ClockWord {
+    let word = ClockWord::none();
+    word.publish(clock.as_deref(), ticks);
+    word
 }
 
 #[test]
@@ -13,17 +13,17 @@ fn a_clock_of_the_machine_is_read_and_no_other_clock() {
     for clock in [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime] {
         for length in [1, 7, 1_000, 1_000_000] {
             let ticks = Ticks::of(length);
-            let source = source(Some(Arc::new(clock)), ticks);
+            let word = word(Some(Arc::new(clock)), ticks);
             let now = ticks.now(clock.now());
-            assert!(now == 0 || !source.is_at_most(now - 1), "{clock:?} in ticks of {length} ns");
+            assert!(now == 0 || !word.is_at_most(now - 1), "{clock:?} in ticks of {length} ns");
             let hour = 3_600_000_000_000 / length;
-            assert!(source.is_at_most(now + hour), "{clock:?} in ticks of {length} ns");
+            assert!(word.is_at_most(now + hour), "{clock:?} in ticks of {length} ns");
         }
     }
     let host = VirtualHost::new();
-    assert!(!source(Some(Arc::new(host.monotonic())), Ticks::NANOSECOND).is_at_most(u64::MAX));
-    assert!(!source(Some(Arc::new(SystemClock::Monotonic)), Ticks::of(1 << 62)).is_at_most(u64::MAX));
-    assert!(source(None, Ticks::MILLISECOND).is_at_most(0), "no clock: the last advance has the time");
+    assert!(!word(Some(Arc::new(host.monotonic())), Ticks::NANOSECOND).is_at_most(u64::MAX));
+    assert!(!word(Some(Arc::new(SystemClock::Monotonic)), Ticks::of(1 << 62)).is_at_most(u64::MAX));
+    assert!(word(None, Ticks::MILLISECOND).is_at_most(0), "no clock: the last advance has the time");
 }
 
 /// A pointer to a clock reads that clock.
