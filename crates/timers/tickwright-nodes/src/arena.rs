@@ -105,6 +105,7 @@ impl SlotId {
 
     /// The id that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
     /// that is no id (0 among them).
+    #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         let index = NonZeroU32::new(u32::try_from(bits & u64::from(u32::MAX)).ok()?)?;

@@ -28,6 +28,7 @@ pub struct Key(SlotId);
 
 impl Key {
     /// The key as a number that is never 0, for C programs and traces.
+    #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0.to_bits()
@@ -35,6 +36,7 @@ impl Key {
 
     /// The key that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
     /// that is no key (0 among them).
+    #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         SlotId::from_bits(bits).map(Self)
@@ -47,7 +49,7 @@ const _: () = assert!(size_of::<Option<Key>>() == 8);
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 /// The records of family `F`, and the payloads.
-type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T>;
+type ColumnsOf<F, T, L> = <L as Layout>::Columns<RecordOf<F>, T>;
 
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
@@ -65,14 +67,15 @@ type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T
 /// ```
 pub type SlabQueue<F, T> = Queue<Slab<F, T>>;
 
-/// The store of a [`SlabQueue`]: payloads in slots that the queue owns.
-pub struct Slab<F: Family, T> {
+/// The store of a [`SlabQueue`]: payloads in slots that the queue owns, with the family's layout
+/// unless `L` is another.
+pub struct Slab<F: Family, T, L: Layout = <F as Family>::Layout> {
     pub(crate) order: F::Of<Idx>,
-    arena: Arena<ColumnsOf<F, T>>,
+    arena: Arena<ColumnsOf<F, T, L>>,
     now: Tick,
 }
 
-impl<F: Family, T> Queue<Slab<F, T>> {
+impl<F: Family, T, L: Layout> Queue<Slab<F, T, L>> {
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
@@ -197,12 +200,27 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     /// ```
     #[inline]
     pub fn pop_and_keep(&mut self, now: Tick) -> Option<Expired<Key, ()>> {
+        self.pop_and_keep_within(now, &mut { usize::MAX })
+    }
+
+    /// Like [`pop_and_keep`](Self::pop_and_keep), with the budget of
+    /// [`pop_expired_within`](Self::pop_expired_within).
+    #[inline]
+    pub fn pop_and_keep_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, ()>> {
         self.update_now(now);
         let (order, nodes, now) = self.store.parts_mut();
-        let Due { handle: p, deadline, expiry } = order.pop(nodes, now, &mut { usize::MAX })?;
+        let Due { handle: p, deadline, expiry } = order.pop(nodes, now, budget)?;
         let key = self.store.key(p)?;
         self.store.arena.mark(p, true);
         Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// The first timer, pending or idle, in slot `from` or a later one. The slot of a key is the
+    /// lower half of its [bits](Key::to_bits), and the first slot is 1. So a caller can walk over
+    /// all timers, and change any of them between two calls.
+    #[must_use]
+    pub fn next_key(&self, from: usize) -> Option<Key> {
+        (from..self.store.arena.columns.len()).find_map(|at| self.store.arena.occupant(Idx::of(at)?)).map(Key)
     }
 
     /// Whether `key` names an idle timer of this queue. O(1).
@@ -353,7 +371,7 @@ impl<F: Family, T> Queue<Slab<F, T>> {
     }
 }
 
-impl<F: Family, T> Driven<'_, Slab<F, T>> {
+impl<F: Family, T, L: Layout> Driven<'_, Slab<F, T, L>> {
     /// As [`Queue::arm`].
     ///
     /// # Errors
@@ -415,12 +433,12 @@ impl<F: Family, T> Driven<'_, Slab<F, T>> {
     }
 }
 
-impl<F: Family, T> sealed::Sealed for Slab<F, T> {}
+impl<F: Family, T, L: Layout> sealed::Sealed for Slab<F, T, L> {}
 
-impl<F: Family, T> Store for Slab<F, T> {
+impl<F: Family, T, L: Layout> Store for Slab<F, T, L> {
     type Family = F;
     type Handle = Idx;
-    type Nodes = <ColumnsOf<F, T> as Columns>::Nodes;
+    type Nodes = <ColumnsOf<F, T, L> as Columns>::Nodes;
     type Key = Key;
     type Value = T;
     type Name<'n>
@@ -523,13 +541,13 @@ impl<F: Family, T> Store for Slab<F, T> {
     }
 }
 
-impl<F: Family, T> Default for Queue<Slab<F, T>> {
+impl<F: Family, T, L: Layout> Default for Queue<Slab<F, T, L>> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<F: Family, T> fmt::Debug for Slab<F, T> {
+impl<F: Family, T, L: Layout> fmt::Debug for Slab<F, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slab").field("family", &F::ID).field("len", &self.count()).finish_non_exhaustive()
     }

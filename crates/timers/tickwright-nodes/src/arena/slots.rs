@@ -323,6 +323,17 @@ impl<C: Columns> Arena<C> {
         }
     }
 
+    /// The current id of a slot, idle or not. Returns `None` if the slot is not live.
+    #[must_use]
+    pub fn occupant(&self, index: Idx) -> Option<SlotId> {
+        match self.columns.slot(index.at()) {
+            Some(Slot::Live { generation, .. }) => {
+                NonZeroU32::new(generation.get() & GENERATIONS).map(|generation| SlotId { index, generation })
+            }
+            _ => None,
+        }
+    }
+
     /// Iterates over all live slots that are not idle, by index. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
         (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))

@@ -6,7 +6,6 @@ use super::lock::Access;
 use super::results::{Cancelled, WouldDeadlock};
 use super::scheduler::{Core, Held, Running, Scheduler};
 use super::table::TimerId;
-use super::timer_set::TimerSet;
 
 impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Cancels a timer unless it is running.
@@ -16,7 +15,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
             Some(running) if running.id == id && core.timers.find(id).is_some() => {
                 Cancelled::Running { here: running.thread == L::here() }
             }
-            _ => core.remove(id, TimerSet::cancel),
+            _ => core.remove(id, true),
         }
     }
 
@@ -24,7 +23,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// [`cancel_sync`](Self::cancel_sync) waits for the end of such a run.
     #[inline]
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
-        self.lock().remove(id, TimerSet::cancel)
+        self.lock().remove(id, true)
     }
 
     /// Cancels a timer. When this returns, its callback is not running and will not run again. The
@@ -34,13 +33,13 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// # Errors
     /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.
     pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
-        self.stop(id, TimerSet::cancel)
+        self.stop(id, true)
     }
 
     /// Like [`cancel`](Self::cancel), but a kept timer goes, too. Its id is stale afterwards, so
     /// nothing can arm it again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
-        self.lock().remove(id, TimerSet::shutdown)
+        self.lock().remove(id, false)
     }
 
     /// Like [`shutdown_timer`](Self::shutdown_timer), but waits as
@@ -49,13 +48,13 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// # Errors
     /// As `cancel_sync`.
     pub fn shutdown_timer_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
-        self.stop(id, TimerSet::shutdown)
+        self.stop(id, false)
     }
 
-    fn stop(&self, id: TimerId, stop: Remove<C>) -> Result<Cancelled<C>, WouldDeadlock> {
+    fn stop(&self, id: TimerId, allowed: bool) -> Result<Cancelled<C>, WouldDeadlock> {
         let mut core = self.lock();
         let Some(Running { thread, serial, .. }) = core.running.filter(|running| running.id == id) else {
-            return Ok(core.remove(id, stop));
+            return Ok(core.remove(id, allowed));
         };
         if thread == L::here() {
             // If the timer is gone, its run has ended: this thread drops the callback, and that
@@ -63,7 +62,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
             let has_ended = core.timers.find(id).is_none();
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
-        let _ = stop(&mut core.timers, id);
+        let _ = core.remove(id, allowed);
         // Only the first waiting thread learns whether the cancel suppressed a run.
         let first =
             core.running.as_mut().is_some_and(|running| !core::mem::replace(&mut running.awaited, true));
@@ -166,18 +165,11 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     }
 }
 
-/// [`TimerSet::cancel`] or [`TimerSet::shutdown`].
-type Remove<C> = fn(&mut TimerSet<C>, TimerId) -> Cancelled<C>;
-
 impl<C, L: Access> Core<C, L> {
+    /// Cancels a timer. If `allowed`, a kept timer stays.
     #[inline]
-    pub(super) fn remove(&mut self, id: TimerId, remove: Remove<C>) -> Cancelled<C> {
-        match remove(&mut self.timers, id) {
-            Cancelled::Running { .. } => {
-                let me = L::here();
-                Cancelled::Running { here: self.running.is_some_and(|running| running.thread == me) }
-            }
-            cancelled => cancelled,
-        }
+    pub(super) fn remove(&mut self, id: TimerId, allowed: bool) -> Cancelled<C> {
+        let running = &self.running;
+        self.timers.remove(id, allowed, || running.is_some_and(|running| running.thread == L::here()))
     }
 }

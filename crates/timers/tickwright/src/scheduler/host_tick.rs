@@ -23,14 +23,13 @@
 use core::fmt;
 use core::time::Duration;
 
-use tickwright_core::Tick;
-use tickwright_nodes::arena::Idx;
+use tickwright_core::{Key, Tick};
 
 use super::lock::{Access, Shared};
 use super::results::{HostTick, Refusal};
 use super::scheduler::Scheduler;
 use super::table::TimerId;
-use super::timer::{Flag, State};
+use super::timer::State;
 use super::timer_set::{Host, TimerSet};
 
 impl<P> TimerSet<P> {
@@ -43,14 +42,14 @@ impl<P> TimerSet<P> {
     /// [`Refusal::NotFound`] for a stale id; [`Refusal::HostTaken`] if another timer is the host
     /// tick. Nothing is changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
-        let slot = self.table.find(id).ok_or(Refusal::NotFound)?;
+        let (key, _) = self.table.find(id).ok_or(Refusal::NotFound)?;
         match &self.host {
-            Some(host) if host.slot == slot => Ok(()),
+            Some(host) if host.key == key => Ok(()),
             Some(_) => Err(Refusal::HostTaken),
             None => {
                 let latest = Duration::ZERO;
                 let tick = HostTick { id, waits: false, runs: 0, deferred: 0, late: 0, latest };
-                self.host = Some(Host { slot, held: None, tick });
+                self.host = Some(Host { key, held: None, tick });
                 self.end_pass();
                 Ok(())
             }
@@ -95,9 +94,9 @@ impl<P> TimerSet<P> {
         self.urgent > 0
     }
 
-    /// Whether `slot` is the host tick's.
-    pub(super) fn is_host(&self, slot: Idx) -> bool {
-        self.host.as_ref().is_some_and(|host| host.slot == slot)
+    /// Whether `key` is the host tick's.
+    pub(super) fn is_host(&self, key: Key) -> bool {
+        self.host.as_ref().is_some_and(|host| host.key == key)
     }
 
     /// The expiry of the host tick while it is put aside.
@@ -108,15 +107,8 @@ impl<P> TimerSet<P> {
     /// The expiry of the head, or the expiry of the second if the head is the host tick.
     pub(super) fn first_but_host(&self) -> Option<Tick> {
         let queue = self.table.queue();
-        let head = queue.head()?;
-        let first = if self.linked_host() == Some(head) { queue.second()? } else { head };
-        Some(queue.expiry(first))
-    }
-
-    /// The slot of the host tick while it is in the queue.
-    pub(super) fn linked_host(&self) -> Option<Idx> {
-        let slot = self.host.as_ref()?.slot;
-        self.table.get(slot).filter(|entry| entry.is(Flag::Linked)).map(|_| slot)
+        let head = queue.peek()?;
+        if self.is_host(head.key) { Some(queue.second()?.expiry) } else { Some(head.expiry) }
     }
 
     fn host_is_due(&self) -> bool {
@@ -124,29 +116,30 @@ impl<P> TimerSet<P> {
             || self.host_expiry().is_some_and(|expiry| expiry <= self.ticks.now(self.clock.now()))
     }
 
-    fn host_expiry(&self) -> Option<Tick> {
-        Some(self.table.queue().expiry(self.linked_host()?))
+    /// The expiry of the host tick while it is in the queue.
+    pub(super) fn host_expiry(&self) -> Option<Tick> {
+        self.table.queue().expiry(self.host.as_ref()?.key)
     }
 
-    /// [`next_slot`](Self::next_slot) of a timer set with a host tick. When the host tick leaves
+    /// [`next_key`](Self::next_key) of a timer set with a host tick. When the host tick leaves
     /// the queue, it is put aside. It is returned when no other timer of its tick is left and no
     /// urgent work runs.
-    pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Idx> {
+    pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Key> {
         loop {
             if let Some(tick) = self.held()
                 && self.ahead.is_none()
                 && self.table.queue().next_expiry().is_none_or(|next| next > tick)
-                && let Some(slot) = self.release_host()
+                && let Some(key) = self.release_host()
             {
-                return Some(slot);
+                return Some(key);
             }
             let expiry = self.host_expiry();
-            let Some(slot) = self.ahead.take().or_else(|| self.pop(moves)) else {
+            let Some(key) = self.ahead.take().or_else(|| self.pop(moves)) else {
                 // With no moves left, the queue may still hold other timers that are due at the
                 // same tick as the host tick.
                 return if *moves > 0 { self.release_host() } else { None };
             };
-            let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) else { return Some(slot) };
+            let Some(host) = self.host.as_mut().filter(|host| host.key == key) else { return Some(key) };
             host.held = Some(expiry.unwrap_or(self.cutoff));
             if self.urgent > 0 {
                 host.note_deferred();
@@ -155,21 +148,21 @@ impl<P> TimerSet<P> {
     }
 
     /// Takes the host tick that was put aside, if it may run in this pass.
-    pub(super) fn release_host(&mut self) -> Option<Idx> {
+    pub(super) fn release_host(&mut self) -> Option<Key> {
         let host = self.host.as_mut().filter(|host| host.held.is_some() && self.urgent == 0)?;
-        if self.table.entry(host.slot).pass == self.pass {
+        if self.table.entry(host.key).pass == self.pass {
             return None;
         }
         host.held = None;
-        Some(host.slot)
+        Some(host.key)
     }
 
     /// Notes that a pending timer is no longer beside the queue.
-    pub(super) fn drop_aside(&mut self, slot: Idx) {
-        if self.ahead == Some(slot) {
+    pub(super) fn drop_aside(&mut self, key: Key) {
+        if self.ahead == Some(key) {
             self.ahead = None;
         }
-        if let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) {
+        if let Some(host) = self.host.as_mut().filter(|host| host.key == key) {
             host.let_go();
         }
     }
@@ -182,8 +175,8 @@ impl<P> TimerSet<P> {
     /// Whether the notes about the host tick are true.
     pub(super) fn host_is_right(&self) -> bool {
         let Some(host) = &self.host else { return true };
-        let Some(entry) = self.table.get(host.slot) else { return false };
-        let aside = entry.state == State::Pending && !entry.is(Flag::Linked);
+        let Some(entry) = self.table.queue().get(host.key) else { return false };
+        let aside = entry.state == State::Pending && self.host_expiry().is_none();
         aside || host.held.is_none()
     }
 }

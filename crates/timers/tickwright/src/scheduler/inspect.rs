@@ -3,9 +3,7 @@
 use core::cmp::Reverse;
 use core::time::Duration;
 
-use tickwright_core::Violation;
-use tickwright_core::structure::Handle;
-use tickwright_nodes::arena::Idx;
+use tickwright_core::{Key, Violation};
 
 use super::callback::Callback;
 use super::int_ids::IntIds;
@@ -14,7 +12,7 @@ use super::report::{Dump, Listed, Report};
 use super::results::{Info, Refusal, Statistics};
 use super::scheduler::{Core, Scheduler};
 use super::site::SiteCounts;
-use super::table::TimerId;
+use super::table::{TimerId, slot_of};
 use super::timer::{Entry, Flag, State};
 use super::timer_set::TimerSet;
 use super::wall::unshifted;
@@ -25,31 +23,31 @@ impl<P> TimerSet<P> {
     /// Returns the information about a timer, or `None` for a stale id.
     #[must_use]
     pub fn find(&self, id: TimerId) -> Option<Info> {
-        let slot = self.table.find(id)?;
-        self.info(slot, self.table.get(slot)?)
+        self.table.find(id).map(|(key, entry)| self.info(key, entry))
     }
 
     /// Every timer, in the order of the slots. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
-        self.table.iter().filter_map(|(slot, entry)| self.info(slot, entry))
+        self.table.iter().map(|(key, entry)| self.info(key, entry))
     }
 
     /// The `int` id of a timer; `None` without [`Settings::int_ids`](super::Settings::int_ids).
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
-        Some(self.table.get(self.table.find(id)?)?.int).filter(|&int| int > 0)
+        Some(self.table.find(id)?.1.int).filter(|&int| int > 0)
     }
 
     /// The timer that has an `int` id.
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
-        self.table.id(Idx::from_number(self.ints.as_ref()?.find(int)?)?)
+        let slot = self.ints.as_ref()?.find(int)?;
+        Some(self.table.id(self.table.next(&mut (slot as usize))?.0))
     }
 
     /// The payload of a timer that is not running.
     #[must_use]
     pub fn payload(&self, id: TimerId) -> Option<&P> {
-        self.table.payload(self.table.find(id)?)
+        self.table.payload(self.table.find(id)?.0)
     }
 
     /// Returns the first timer in slot `*from` or a later one, and sets `*from` to the slot after
@@ -57,9 +55,7 @@ impl<P> TimerSet<P> {
     /// Changes of other timers between the calls do not matter.
     #[must_use]
     pub fn next_from(&self, from: &mut usize) -> Option<Info> {
-        let (slot, entry) = self.table.slots(*from).find_map(|slot| Some((slot, self.table.get(slot)?)))?;
-        *from = slot.at() + 1;
-        self.info(slot, entry)
+        self.table.next(from).map(|(key, entry)| self.info(key, entry))
     }
 
     /// Counts since the set was made.
@@ -99,44 +95,37 @@ impl<P> TimerSet<P> {
     pub fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
         let (mut filed, mut walls) = (0, 0);
-        for (slot, entry) in self.table.iter() {
-            let ahead = self.ahead == Some(slot) || (self.held().is_some() && self.is_host(slot));
+        for (key, entry) in self.table.iter() {
+            let ahead = self.ahead == Some(key) || (self.held().is_some() && self.is_host(key));
             let pending = entry.state == State::Pending;
-            let linked = entry.is(Flag::Linked);
+            let linked = self.table.queue().expiry(key).is_some();
             let in_one_place = if pending { linked != ahead } else { !linked && !ahead };
-            if !in_one_place || self.table.payload(slot).is_some() == (entry.state == State::Running) {
+            if !in_one_place || self.table.payload(key).is_some() == (entry.state == State::Running) {
                 return Err(Violation::Storage);
             }
             if let Some(ints) = &self.ints
-                && ints.find(entry.int) != Some(slot.number())
+                && ints.find(entry.int) != Some(slot_of(key))
             {
                 return Err(Violation::Position);
             }
             filed += usize::from(linked);
             walls += usize::from(pending && entry.is(Flag::Wall));
         }
-        let mut reachable = 0;
-        self.table.queue().for_each(&mut |slot| {
-            reachable += usize::from(self.table.get(slot).is_some_and(|entry| entry.is(Flag::Linked)));
-        });
-        let right = filed == self.table.queue().len()
-            && filed == reachable
-            && walls == self.walls
-            && self.host_is_right();
+        let right = filed == self.table.queue().len() && walls == self.walls && self.host_is_right();
         if right { Ok(()) } else { Err(Violation::Count) }
     }
 
-    fn info(&self, slot: Idx, entry: &Entry) -> Option<Info> {
+    fn info(&self, key: Key, entry: &Entry) -> Info {
         let due = if entry.is(Flag::Wall) { unshifted(entry.due, self.wall_offset) } else { entry.due };
-        Some(Info {
-            id: self.table.id(slot)?,
+        Info {
+            id: self.table.id(key),
             int_id: Some(entry.int).filter(|&int| int > 0),
             state: entry.state,
             due: Instant::from_nanos(due),
             period: Duration::from_nanos(entry.period),
             periodic: entry.is(Flag::Periodic),
             site: self.sites.site(entry.site),
-        })
+        }
     }
 }
 

@@ -1,14 +1,12 @@
 //! The life of a timer: it is added, armed, cancelled and removed.
 
-use tickwright_core::Tick;
-use tickwright_core::structure::Handle;
-use tickwright_nodes::arena::Idx;
+use tickwright_core::{Key, Tick};
 
 use super::results::{Cancelled, Refusal, Refused};
 use super::site::Origin;
-use super::table::TimerId;
+use super::table::{TimerId, slot_of};
 use super::timer::{Aim, Entry, Flag, Slack, State};
-use super::timer_set::{Host, TimerSet};
+use super::timer_set::TimerSet;
 use super::timing::{Target, Timing, roundest};
 use super::wall::{shifted, unshifted};
 use crate::time::Instant;
@@ -44,11 +42,10 @@ impl<P> TimerSet<P> {
         timer.aim(&aim, &timing);
         let deadline = self.deadline(aim.wall, aim.due, timer.slack, now);
         timer.arm(self.pass);
-        let (id, slot, int) = self.place(timer, payload)?;
+        let (id, key, int) = self.place(timer, payload, Some(deadline))?;
         self.statistics.armed += 1;
         self.walls += usize::from(aim.wall);
-        self.table.queue_mut().insert(slot, deadline);
-        self.tell_alarm(slot);
+        self.tell_alarm(key);
         Ok((id, int))
     }
 
@@ -61,7 +58,7 @@ impl<P> TimerSet<P> {
         let site = self.sites.number(origin);
         let mut timer = Entry::idle(site);
         timer.set(Flag::Kept, true);
-        self.place(timer, payload).map(|(id, ..)| id)
+        self.place(timer, payload, None).map(|(id, ..)| id)
     }
 
     /// Arms an idle timer, or moves a pending one. A running timer is armed when it has finished,
@@ -76,7 +73,7 @@ impl<P> TimerSet<P> {
         let slack = Slack::at_most(timing.slack_ns);
         let deadline = aim.as_ref().map_or(0, |aim| self.deadline(aim.wall, aim.due, slack, now));
         let pass = self.pass;
-        let (slot, entry) = self.table.find_mut(id).ok_or(Refusal::NotFound)?;
+        let (key, entry) = self.table.find_mut(id).ok_or(Refusal::NotFound)?;
         let aim = aim?;
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
             // The timer was cancelled during its run: the caller must find it gone.
@@ -89,11 +86,10 @@ impl<P> TimerSet<P> {
             entry.set(Flag::Restarted, true);
             return Ok(());
         }
-        let was_linked = entry.is(Flag::Linked);
         entry.arm(pass);
         self.walls = self.walls + usize::from(aim.wall) - usize::from(was_wall);
-        self.drop_aside(slot);
-        self.link(slot, deadline, was_linked);
+        self.drop_aside(key);
+        self.arm(key, deadline);
         Ok(())
     }
 
@@ -101,73 +97,72 @@ impl<P> TimerSet<P> {
     /// again when it finishes.
     #[inline]
     pub fn cancel(&mut self, id: TimerId) -> Cancelled<P> {
-        self.remove(id, true)
+        self.remove(id, true, || true)
     }
 
     /// Like [`cancel`](Self::cancel), but removes a kept timer, too: its id is stale from then on,
     /// so nothing arms it again.
     pub fn shutdown(&mut self, id: TimerId) -> Cancelled<P> {
-        self.remove(id, false)
+        self.remove(id, false, || true)
     }
 
     /// Removes all timers that are not running, and returns their payloads. A running timer is
-    /// removed when it finishes. O(slots).
+    /// removed when it finishes. O(slots), and one removal for each pending timer.
     pub fn clear(&mut self) -> Vec<P> {
-        self.table.queue_mut().clear();
-        (self.ahead, self.walls) = (None, 0);
-        self.host.iter_mut().for_each(Host::let_go);
-        let mut payloads = Vec::with_capacity(self.table.live());
-        for slot in self.table.slots(0) {
-            if self.table.get(slot).is_none() {
-                continue;
-            }
-            let entry = self.table.entry(slot);
+        let (mut payloads, mut from) = (Vec::with_capacity(self.table.live()), 0);
+        while let Some((key, _)) = self.table.next(&mut from) {
+            let entry = self.table.entry(key);
             entry.set(Flag::Kept, false);
-            entry.set(Flag::Linked, false);
             if entry.state == State::Running {
                 entry.set(Flag::Suppressed, true);
                 entry.set(Flag::Restarted, false);
             } else {
-                payloads.extend(self.free(slot));
+                payloads.extend(self.free(key));
             }
         }
+        (self.ahead, self.walls) = (None, 0);
         self.end_pass();
         payloads
     }
 
-    /// Puts a timer that is not linked into a slot.
+    /// Takes a timer in, pending until `deadline`, or idle without one.
     #[inline(always)]
-    fn place(&mut self, mut timer: Entry, payload: P) -> Result<(TimerId, Idx, i32), Refused<P>> {
+    fn place(
+        &mut self,
+        mut timer: Entry,
+        payload: P,
+        deadline: Option<Tick>,
+    ) -> Result<(TimerId, Key, i32), Refused<P>> {
         if let Some(ints) = &mut self.ints {
             let Some(int) = ints.next() else { return Err(Refused { reason: Refusal::Full, payload }) };
             timer.int = int;
         }
-        let (id, slot) = self
+        let (id, key) = self
             .table
-            .occupy(timer, payload)
+            .add(timer, payload, deadline)
             .map_err(|payload| Refused { reason: Refusal::Full, payload })?;
         if let Some(ints) = &mut self.ints {
-            ints.put(timer.int, slot.number());
+            ints.put(timer.int, slot_of(key));
         }
         self.sites.row(timer.site).added += 1;
         self.statistics.high_water = self.statistics.high_water.max(self.table.live());
-        Ok((id, slot, timer.int))
+        Ok((id, key, timer.int))
     }
 
-    /// Gives back the slot of a timer that is not in the queue.
-    pub(super) fn free(&mut self, slot: Idx) -> Option<P> {
-        let int = self.table.entry(slot).int;
-        self.free_numbered(slot, int)
+    /// Removes a timer from the table.
+    pub(super) fn free(&mut self, key: Key) -> Option<P> {
+        let int = self.table.entry(key).int;
+        self.free_numbered(key, int)
     }
 
     /// Like [`free`](Self::free), but the caller knows the timer's `int` id.
     #[inline]
-    fn free_numbered(&mut self, slot: Idx, int: i32) -> Option<P> {
-        self.host.take_if(|host| host.slot == slot);
+    fn free_numbered(&mut self, key: Key, int: i32) -> Option<P> {
+        self.host.take_if(|host| host.key == key);
         if let Some(ints) = &mut self.ints {
             ints.release(int);
         }
-        self.table.vacate(slot)
+        self.table.remove(key)
     }
 
     /// The `now` by which a timing is converted to a due time. A delay from a given instant does
@@ -231,7 +226,7 @@ impl<P> TimerSet<P> {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
             // Lateness counts from the queue's clock, so the clock must be at `now`.
-            self.table.queue_mut().touch(ticks.now(Instant::from_nanos(now)));
+            self.table.queue_mut().update_now(ticks.now(Instant::from_nanos(now)));
         }
         let earliest = ticks.deadline(Instant::from_nanos(due));
         match slack {
@@ -244,54 +239,42 @@ impl<P> TimerSet<P> {
     }
 
     /// Puts a timer into the queue, by the due time in its entry. A timer that is there already
-    /// moves. The set reserved room in the queue when it occupied the slot.
-    pub(super) fn file(&mut self, slot: Idx, now: u64) {
-        let entry = self.table.entry(slot);
+    /// moves.
+    pub(super) fn file(&mut self, key: Key, now: u64) {
+        let entry = self.table.entry(key);
         let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
         let deadline = self.deadline(wall, due, slack, now);
         let pass = self.pass;
-        self.table.entry(slot).pass = pass;
-        self.file_for(slot, deadline);
-    }
-
-    /// Like [`file`](Self::file), but due at `due` on the steady timeline. The timer keeps the pass
-    /// in which it was armed.
-    pub(super) fn file_at(&mut self, slot: Idx, due: u64, now: u64) {
-        let slack = self.table.entry(slot).slack;
-        let deadline = self.deadline_at(due, slack, now);
-        self.file_for(slot, deadline);
-    }
-
-    fn file_for(&mut self, slot: Idx, deadline: Tick) {
-        let entry = self.table.entry(slot);
-        let (wall, was_linked) = (entry.is(Flag::Wall), entry.is(Flag::Linked));
-        entry.arm(entry.pass);
+        self.table.entry(key).arm(pass);
         self.walls += usize::from(wall);
-        self.link(slot, deadline, was_linked);
+        self.arm(key, deadline);
     }
 
-    /// Links a timer into the queue, or moves a linked one.
-    #[inline]
-    fn link(&mut self, slot: Idx, deadline: Tick, was_linked: bool) {
-        let queue = self.table.queue_mut();
-        if was_linked {
-            queue.reschedule(slot, deadline);
-        } else {
-            queue.insert(slot, deadline);
-        }
-        self.tell_alarm(slot);
+    /// Puts a timer by the wall into the queue, due at `due` on the steady timeline. The timer
+    /// keeps the pass in which it was armed.
+    pub(super) fn file_at(&mut self, key: Key, due: u64, now: u64) {
+        let slack = self.table.entry(key).slack;
+        let deadline = self.deadline_at(due, slack, now);
+        self.walls += 1;
+        self.arm(key, deadline);
     }
 
     #[inline]
-    fn tell_alarm(&mut self, slot: Idx) {
-        if self.alarm.is_some() && (self.urgent == 0 || !self.is_host(slot)) {
-            self.bring_alarm_forward(slot);
+    fn arm(&mut self, key: Key, deadline: Tick) {
+        self.table.queue_mut().arm(key, deadline);
+        self.tell_alarm(key);
+    }
+
+    #[inline]
+    fn tell_alarm(&mut self, key: Key) {
+        if self.alarm.is_some() && (self.urgent == 0 || !self.is_host(key)) {
+            self.bring_alarm_forward(key);
         }
     }
 
     #[cold]
-    fn bring_alarm_forward(&mut self, slot: Idx) {
-        let at = self.ticks.start(self.table.queue().expiry(slot));
+    fn bring_alarm_forward(&mut self, key: Key) {
+        let Some(at) = self.table.queue().expiry(key).map(|tick| self.ticks.start(tick)) else { return };
         if let Some(alarm) = self.alarm.as_ref().filter(|_| self.alarm_at.is_none_or(|set| at < set)) {
             self.alarm_at = Some(at);
             alarm.set(Some(at));
@@ -299,10 +282,10 @@ impl<P> TimerSet<P> {
     }
 
     /// Takes a timer out of the queue. If `allowed`, a kept timer stays and becomes idle; any other
-    /// timer is removed.
+    /// timer is removed. `here` says whether a running timer runs on the calling thread.
     #[inline]
-    fn remove(&mut self, id: TimerId, allowed: bool) -> Cancelled<P> {
-        let Some((slot, entry)) = self.table.find_mut(id) else { return Cancelled::NotFound };
+    pub(super) fn remove(&mut self, id: TimerId, allowed: bool, here: impl FnOnce() -> bool) -> Cancelled<P> {
+        let Some((key, entry)) = self.table.find_mut(id) else { return Cancelled::NotFound };
         if !allowed {
             entry.set(Flag::Kept, false);
         }
@@ -311,31 +294,28 @@ impl<P> TimerSet<P> {
             State::Running => {
                 entry.set(Flag::Restarted, false);
                 entry.set(Flag::Suppressed, true);
-                return Cancelled::Running { here: true };
+                return Cancelled::Running { here: here() };
             }
             State::Idle if kept => return Cancelled::Idle,
             State::Idle => {}
             State::Pending => {
-                let (linked, wall) = (entry.take(Flag::Linked), entry.is(Flag::Wall));
+                let wall = entry.is(Flag::Wall);
                 entry.state = State::Idle;
                 self.walls -= usize::from(wall);
-                if linked {
-                    self.table.queue_mut().remove(slot);
-                }
-                self.drop_aside(slot);
+                self.drop_aside(key);
                 self.statistics.cancelled += 1;
             }
         }
         if kept {
+            self.table.queue_mut().disarm(key);
             return Cancelled::Disarmed;
         }
-        self.free_numbered(slot, int).map_or(Cancelled::NotFound, Cancelled::Removed)
+        self.free_numbered(key, int).map_or(Cancelled::NotFound, Cancelled::Removed)
     }
 
     /// Counts a run whose callback panicked. A start of the timer during that run no longer counts.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
-        if let Some(slot) = self.table.find(id) {
-            let entry = self.table.entry(slot);
+        if let Some((_, entry)) = self.table.find_mut(id) {
             entry.set(Flag::Restarted, false);
             let site = entry.site;
             self.sites.row(site).panicked += 1;
@@ -344,11 +324,11 @@ impl<P> TimerSet<P> {
 
     /// Forgets a running timer whose payload will not come back.
     pub(crate) fn abandon(&mut self, id: TimerId) {
-        if let Some(slot) = self.table.find(id)
-            && self.table.entry(slot).state == State::Running
+        if let Some((key, entry)) = self.table.find(id)
+            && entry.state == State::Running
         {
-            // The slot has no payload to return.
-            let _ = self.free(slot);
+            // The timer has no payload to return.
+            let _ = self.free(key);
         }
     }
 }

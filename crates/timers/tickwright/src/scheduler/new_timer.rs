@@ -11,7 +11,6 @@ use super::results::Refused;
 use super::scheduler::Scheduler;
 use super::site::{Origin, Site};
 use super::table::TimerId;
-use super::timer_set::TimerSet;
 #[cfg(doc)]
 use super::timing::Missed;
 use super::timing::Timing;
@@ -195,7 +194,7 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
         let Self { scheduler, timing, origin } = self;
         scheduler.admit(Some(timing), callback, |core, callback| {
             let (id, int_id) = core.timers.add_numbered(timing, &origin, callback)?;
-            let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, TimerSet::cancel));
+            let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, true));
             Ok(Placed { id, int_id, old })
         })
     }

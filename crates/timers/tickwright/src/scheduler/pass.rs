@@ -4,7 +4,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright_nodes::arena::Idx;
+use tickwright_core::Key;
 
 use super::results::{Due, Finished, Next};
 use super::table::TimerId;
@@ -28,7 +28,7 @@ impl<P> TimerSet<P> {
         self.cutoff = self.ticks.now(Instant::from_nanos(now));
         // From now on, a timer that is armed for a past time comes after the timers that are due
         // now.
-        self.table.queue_mut().touch(self.cutoff);
+        self.table.queue_mut().update_now(self.cutoff);
     }
 
     /// Takes the next timer of this pass. The [host tick](Self::set_host) comes after all others of
@@ -46,15 +46,15 @@ impl<P> TimerSet<P> {
             // The clock is the user's code, so it is called while the set is whole.
             let now = self.clock.now().as_nanos();
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
-            let mut slot = self.next_slot(moves)?;
+            let mut key = self.next_key(moves)?;
             let pass = self.pass;
-            if self.table.entry(slot).pass == pass {
+            if self.table.entry(key).pass == pass {
                 // All other due timers were armed in this pass, too. The one exception is a host
                 // tick that was put aside.
-                self.ahead = Some(slot);
-                slot = self.release_host()?;
+                self.ahead = Some(key);
+                key = self.release_host()?;
             }
-            let entry = self.table.entry(slot);
+            let entry = self.table.entry(key);
             let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             let offset = offset.unwrap_or(self.wall_offset);
             if by_wall {
@@ -62,21 +62,21 @@ impl<P> TimerSet<P> {
                 if shifted(now, offset) < due {
                     // The wall clock is behind the offset by which the timer was inserted. The
                     // timer does not come again in this pass, even if there is no later tick.
-                    self.table.entry(slot).pass = pass;
-                    self.file_at(slot, unshifted(due, offset), now);
+                    self.table.entry(key).pass = pass;
+                    self.file_at(key, unshifted(due, offset), now);
                     continue;
                 }
             }
-            return self.run(slot, now, by_wall.then_some(offset));
+            return self.run(key, now, by_wall.then_some(offset));
         }
     }
 
     /// Marks a timer as running. For a timer by the wall, `offset` is the wall's.
-    fn run(&mut self, slot: Idx, now: u64, offset: Option<i64>) -> Option<Due<P>> {
-        let id = self.table.id(slot)?;
-        let payload = self.table.take_payload(slot)?;
+    fn run(&mut self, key: Key, now: u64, offset: Option<i64>) -> Option<Due<P>> {
+        let id = self.table.id(key);
+        let payload = self.table.take_payload(key)?;
         self.table.fetch_head(self.cutoff);
-        let entry = self.table.entry(slot);
+        let entry = self.table.entry(key);
         entry.state = State::Running;
         let base = offset.map_or(now, |offset| shifted(now, offset));
         let (overruns, due, from) = match entry.is(Flag::Periodic) {
@@ -93,7 +93,7 @@ impl<P> TimerSet<P> {
         self.statistics.fired += 1;
         self.count_overruns(overruns);
         self.statistics.lateness.note(now.saturating_sub(since));
-        if let Some(host) = self.host.as_mut().filter(|host| host.slot == slot) {
+        if let Some(host) = self.host.as_mut().filter(|host| host.key == key) {
             host.note_run(now.saturating_sub(since));
         }
         self.sites.row(site).fired += 1;
@@ -109,8 +109,7 @@ impl<P> TimerSet<P> {
     /// running timer. For another id nothing happens, and the payload comes back.
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
         let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
-        let Some(slot) = self.table.find(id) else { return nothing(payload) };
-        let entry = self.table.entry(slot);
+        let Some((key, entry)) = self.table.find_mut(id) else { return nothing(payload) };
         if entry.state != State::Running {
             return nothing(payload);
         }
@@ -118,26 +117,26 @@ impl<P> TimerSet<P> {
         let restarted = entry.take(Flag::Restarted);
         let again = restarted || (!suppressed && next != Next::Done);
         entry.state = State::Idle;
-        self.table.put_payload(slot, payload);
+        self.table.put_payload(key, payload);
         if again {
             let now = self.clock.now().as_nanos();
             if !restarted {
-                self.set_next(slot, next, now);
+                self.set_next(key, next, now);
             }
-            self.file(slot, now);
+            self.file(key, now);
             return Finished { payload: None, suppressed: false };
         }
-        let payload = if kept { None } else { self.free(slot) };
+        let payload = if kept { None } else { self.free(key) };
         Finished { payload, suppressed: suppressed && next != Next::Done }
     }
 
     /// Sets the time at which a timer is due again, as `next` says.
-    fn set_next(&mut self, slot: Idx, next: Next, now: u64) {
-        let base = match self.table.entry(slot).is(Flag::Wall) {
+    fn set_next(&mut self, key: Key, next: Next, now: u64) {
+        let base = match self.table.entry(key).is(Flag::Wall) {
             true => shifted(now, self.clock.get().wall_offset().unwrap_or(self.wall_offset)),
             false => now,
         };
-        let entry = self.table.entry(slot);
+        let entry = self.table.entry(key);
         let period = match next {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
@@ -207,7 +206,7 @@ impl<P> TimerSet<P> {
 
     /// Takes the next due timer out of the queue, even if it was armed in this pass.
     #[inline]
-    pub(super) fn next_slot(&mut self, moves: &mut usize) -> Option<Idx> {
+    pub(super) fn next_key(&mut self, moves: &mut usize) -> Option<Key> {
         if self.host.is_some() {
             return self.next_beside_host(moves);
         }
@@ -218,15 +217,13 @@ impl<P> TimerSet<P> {
     /// counts as armed in this pass. Such timers exist: the clock of a granular queue may be ahead
     /// of the cutoff, since lateness counts from it.
     #[inline]
-    pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Idx> {
-        let (slot, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
-        let (cutoff, pass) = (self.cutoff, self.pass);
-        let entry = self.table.entry(slot);
-        entry.set(Flag::Linked, false);
-        if expiry > cutoff {
-            entry.pass = pass;
+    pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Key> {
+        let (key, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
+        if expiry > self.cutoff {
+            let pass = self.pass;
+            self.table.entry(key).pass = pass;
         }
-        Some(slot)
+        Some(key)
     }
 
     /// The instant at which the set must run; a past instant means at once. It is `None` if
@@ -247,7 +244,7 @@ impl<P> TimerSet<P> {
     /// most once for each bucket.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound may be that of a host tick, and no thread should wake for it now.
-        let deferred = self.urgent > 0 && self.linked_host().is_some();
+        let deferred = self.urgent > 0 && self.host_expiry().is_some();
         if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();
         }

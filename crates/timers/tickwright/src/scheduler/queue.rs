@@ -1,227 +1,203 @@
-//! The queue of a timer set. It is a structure, chosen when the set is made, and one slab. The
-//! slab holds the structure's records and the set's own entries.
-//!
-//! ```text
-//!   slot      0          1           2             3
-//!   cell   [ unused | record      | record     | vacant -> 1 ]     what the structure walks
-//!          [        | gen, entry  | gen, entry | gen, free   ]     what the set notes
-//! ```
-//! A record and its entry are at most 64 bytes for every family of the library. So a re-arm reads
-//! one or two cache lines of the timer's own, beside those of the structure and the neighbors.
+//! The queue of a scheduler: a [`SlabQueue`] of entries, whose structure is chosen when the
+//! scheduler is made. A timer that is idle, running or put aside is idle in the queue.
 
-use core::num::NonZeroU32;
-
-use tickwright_core::structure::{Discipline, Due, Family, Nodes as _};
-use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Arena, Columns, Full, Idx, Slot, SlotId, Together};
+use tickwright_core::layout::Together;
+use tickwright_core::queue::slab::Slab;
+use tickwright_core::{Family, Key, Pending, Queue as Timers, Tick, Violation};
 
 use super::timer::Entry;
 
-/// The record that family `F` keeps for each slot.
-pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
-
-/// A structure and the slots of its timers, whatever its family.
+/// A queue of entries, whatever its family. The methods are those of [`SlabQueue`]; each key that
+/// the set passes names a timer.
 pub(super) trait Queue: Send {
-    /// Takes a slot for a timer that is not linked. Returns `None` if there is no memory, or no
-    /// slot number left.
-    fn occupy(&mut self, entry: Entry) -> Option<SlotId>;
-    /// Gives back a slot that is not linked, and returns whether it was live.
-    fn vacate(&mut self, slot: Idx) -> bool;
-    /// Gets memory for `additional` more slots.
-    fn reserve_slots(&mut self, additional: usize) -> Result<(), Full>;
-    /// Makes room for `additional` more linked slots: that many inserts then cannot fail.
-    fn reserve(&mut self, additional: usize) -> Result<(), Full>;
+    /// `None` without memory, as [`insert_idle`](Self::insert_idle).
+    fn insert(&mut self, deadline: Tick, entry: Entry) -> Option<Key>;
+    fn insert_idle(&mut self, entry: Entry) -> Option<Key>;
+    /// Removes a timer, pending or idle.
+    fn remove(&mut self, key: Key) -> bool;
+    fn arm(&mut self, key: Key, deadline: Tick);
+    fn disarm(&mut self, key: Key);
+    /// Makes the first due timer idle. It moves at most `*moves` timers inside the queue; with no
+    /// moves left it may return `None` although a timer is due.
+    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Key, Tick)>;
+    fn update_now(&mut self, now: Tick);
+    /// `None` without memory.
+    fn reserve(&mut self, additional: usize) -> Option<()>;
     fn heap_bytes(&self) -> usize;
-
-    /// How many slots there are, live or not, including slot 0.
-    fn slots(&self) -> usize;
-    /// The number of slots for which there is memory.
-    fn slot_capacity(&self) -> usize;
-    /// How many slots are live.
-    fn live(&self) -> usize;
-    /// The generation and the entry of a live slot.
-    fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
-    /// Like [`get`](Self::get), but the caller may change the entry.
-    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)>;
-    /// The generations of unused slots begin after `last`: for tests of retirement.
-    #[cfg(test)]
-    fn start_after(&mut self, last: u32);
-
-    /// How many slots are linked.
+    fn get(&self, key: Key) -> Option<&Entry>;
+    fn get_mut(&mut self, key: Key) -> Option<&mut Entry>;
+    fn next_key(&self, from: usize) -> Option<Key>;
+    /// How many timers are pending.
     fn len(&self) -> usize;
-    /// Links a slot that is not linked. The caller has reserved room for it.
-    fn insert(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks a linked slot.
-    fn remove(&mut self, slot: Idx);
-    /// Moves a linked slot.
-    fn reschedule(&mut self, slot: Idx, deadline: Tick);
-    /// Unlinks the first due slot, and returns its expiry. It moves at most `*moves` slots inside
-    /// the queue; with no moves left it may return `None` although a slot is due.
-    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
-    /// Moves the queue's clock forward.
-    fn touch(&mut self, now: Tick);
+    /// How many timers are idle.
+    fn idle(&self) -> usize;
+    /// The tick at which a timer is due; `None` if it is idle.
+    fn expiry(&self, key: Key) -> Option<Tick>;
     fn next_expiry(&self) -> Option<Tick>;
-    /// A lower bound of [`next_expiry`](Self::next_expiry); it looks at no timer of a bucket.
     fn next_wake(&self) -> Option<Tick>;
-    fn head(&self) -> Option<Idx>;
-    /// Begins to fetch the slot of the head from memory, if the head may be due at `now`, and
-    /// returns the slot.
-    fn fetch_head(&self, now: Tick) -> Option<Idx>;
-    fn second(&self) -> Option<Idx>;
-    /// The tick at which a linked slot is due.
-    fn expiry(&self, slot: Idx) -> Tick;
-    fn clear(&mut self);
-    fn for_each(&self, visit: &mut dyn FnMut(Idx));
+    fn peek(&self) -> Option<Pending<Key>>;
+    fn second(&self) -> Option<Pending<Key>>;
+    /// Begins to fetch the head from memory, if it may be due at `now`, and returns it.
+    fn fetch_head(&self, now: Tick) -> Option<Key>;
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// A structure over the slab.
-struct Linked<F: Family> {
-    order: F::Of<Idx>,
-    arena: Arena<Together<RecordOf<F>, Entry>>,
-    now: Tick,
-    /// How many slots are linked.
-    len: usize,
+/// What writes down the changes of a queue: a recorder, or `()`, which costs nothing.
+pub(super) trait Tape: Send {
+    const RECORDS: bool;
+    fn arm(&self, key: Key, deadline: Tick, was_pending: bool);
+    fn cancel(&self, key: Key);
+    fn fire(&self, key: Key);
+}
+
+impl Tape for () {
+    const RECORDS: bool = false;
+    fn arm(&self, _: Key, _: Tick, _: bool) {}
+    fn cancel(&self, _: Key) {}
+    fn fire(&self, _: Key) {}
+}
+
+/// The timers of family `F`. An operation reads an entry whenever it reads a record, so both lie in
+/// one cell.
+pub(super) type Entries<F> = Timers<Slab<F, Entry, Together>>;
+
+struct Taped<F: Family, T: Tape> {
+    queue: Entries<F>,
+    tape: T,
+}
+
+/// The timers that are pending when their queue is dropped end with it.
+impl<F: Family, T: Tape> Drop for Taped<F, T> {
+    fn drop(&mut self) {
+        if T::RECORDS {
+            self.queue.iter_unordered().for_each(|(timer, _)| self.tape.cancel(timer.key));
+        }
+    }
 }
 
 /// An array of one element: a vector of one element becomes a box of it, and a vector reports a
 /// failed allocation.
-impl<F: Family> Queue for [Linked<F>; 1]
+impl<F: Family, T: Tape> Queue for [Taped<F, T>; 1]
 where
-    F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
+    Entries<F>: Send,
 {
-    fn occupy(&mut self, entry: Entry) -> Option<SlotId> {
-        self[0].arena.occupy(entry).ok()
+    #[inline]
+    fn insert(&mut self, deadline: Tick, entry: Entry) -> Option<Key> {
+        let [Taped { queue, tape }] = self;
+        let key = queue.insert_at(deadline, entry, queue.now()).ok()?;
+        tape.arm(key, deadline, false);
+        Some(key)
     }
 
-    fn vacate(&mut self, slot: Idx) -> bool {
-        self[0].arena.vacate(slot).is_some()
+    fn insert_idle(&mut self, entry: Entry) -> Option<Key> {
+        self[0].queue.insert_idle(entry).ok()
     }
 
-    fn reserve_slots(&mut self, additional: usize) -> Result<(), Full> {
-        self[0].arena.reserve(additional)
+    fn remove(&mut self, key: Key) -> bool {
+        let [Taped { queue, tape }] = self;
+        if T::RECORDS && queue.contains(key) {
+            tape.cancel(key);
+        }
+        queue.remove(key).is_ok()
     }
 
-    fn reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self[0].order.reserve(self[0].len, additional).map_err(|_| Full)
+    fn arm(&mut self, key: Key, deadline: Tick) {
+        let [Taped { queue, tape }] = self;
+        if T::RECORDS {
+            tape.arm(key, deadline, queue.contains(key));
+        }
+        let armed = queue.arm_at(key, deadline, queue.now());
+        debug_assert!(armed.is_ok());
+    }
+
+    fn disarm(&mut self, key: Key) {
+        let [Taped { queue, tape }] = self;
+        if T::RECORDS && queue.contains(key) {
+            tape.cancel(key);
+        }
+        let disarmed = queue.disarm(key);
+        debug_assert!(disarmed.is_ok());
+    }
+
+    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Key, Tick)> {
+        let [Taped { queue, tape }] = self;
+        let due = queue.pop_and_keep_within(now, moves)?;
+        tape.fire(due.key);
+        Some((due.key, due.expiry))
+    }
+
+    fn update_now(&mut self, now: Tick) {
+        self[0].queue.update_now(now);
+    }
+
+    fn reserve(&mut self, additional: usize) -> Option<()> {
+        self[0].queue.reserve(additional).ok()
     }
 
     fn heap_bytes(&self) -> usize {
-        self[0].arena.columns.heap_bytes() + self[0].order.heap_bytes()
+        self[0].queue.heap_bytes()
     }
 
-    fn slots(&self) -> usize {
-        self[0].arena.columns.len()
+    fn get(&self, key: Key) -> Option<&Entry> {
+        self[0].queue.get(key)
     }
 
-    fn slot_capacity(&self) -> usize {
-        self[0].arena.columns.capacity()
+    fn get_mut(&mut self, key: Key) -> Option<&mut Entry> {
+        self[0].queue.get_mut(key)
     }
 
-    fn live(&self) -> usize {
-        self[0].arena.len()
-    }
-
-    fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)> {
-        self[0].arena.live(slot).map(|(id, entry)| (id.generation, entry))
-    }
-
-    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)> {
-        match self[0].arena.columns.slot_mut(slot.at()) {
-            Some(Slot::Live { generation, value }) => Some((*generation, value)),
-            _ => None,
-        }
-    }
-
-    #[cfg(test)]
-    fn start_after(&mut self, last: u32) {
-        self[0].arena.first_generation = last;
+    fn next_key(&self, from: usize) -> Option<Key> {
+        self[0].queue.next_key(from)
     }
 
     fn len(&self) -> usize {
-        self[0].len
+        self[0].queue.len()
     }
 
-    fn insert(&mut self, slot: Idx, deadline: Tick) {
-        // The returned head change is about `next_wake`. The set sets the alarm by the exact
-        // expiry, so it does not need the report.
-        let _ = self[0].order.insert(&mut self[0].arena.columns, slot, deadline, self[0].now);
-        self[0].len += 1;
+    fn idle(&self) -> usize {
+        self[0].queue.idle()
     }
 
-    fn remove(&mut self, slot: Idx) {
-        let _ = self[0].order.remove(&mut self[0].arena.columns, slot);
-        self[0].len -= 1;
-    }
-
-    fn reschedule(&mut self, slot: Idx, deadline: Tick) {
-        let _ = self[0].order.reschedule(&mut self[0].arena.columns, slot, deadline, self[0].now);
-    }
-
-    fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Idx, Tick)> {
-        self[0].now = self[0].now.max(now);
-        let Due { handle, expiry, .. } = self[0].order.pop(&mut self[0].arena.columns, self[0].now, moves)?;
-        self[0].len -= 1;
-        Some((handle, expiry))
-    }
-
-    fn touch(&mut self, now: Tick) {
-        self[0].now = self[0].now.max(now);
+    fn expiry(&self, key: Key) -> Option<Tick> {
+        self[0].queue.expiry(key)
     }
 
     fn next_expiry(&self) -> Option<Tick> {
-        self[0].order.next_expiry(&self[0].arena.columns)
+        self[0].queue.next_expiry()
     }
 
     fn next_wake(&self) -> Option<Tick> {
-        self[0].order.next_wake(&self[0].arena.columns)
+        self[0].queue.next_wake()
     }
 
-    fn head(&self) -> Option<Idx> {
-        self[0].order.head(&self[0].arena.columns)
+    fn peek(&self) -> Option<Pending<Key>> {
+        self[0].queue.peek()
     }
 
-    fn fetch_head(&self, now: Tick) -> Option<Idx> {
-        let head = self.next_wake().filter(|&at| at <= now).and_then(|_| self.head());
-        self[0].arena.columns.prefetch(head);
-        head
+    fn second(&self) -> Option<Pending<Key>> {
+        self[0].queue.second()
     }
 
-    fn second(&self) -> Option<Idx> {
-        self[0].order.second(&self[0].arena.columns)
-    }
-
-    fn expiry(&self, slot: Idx) -> Tick {
-        self[0].order.expiry(&self[0].arena.columns, slot)
-    }
-
-    fn clear(&mut self) {
-        self[0].order.clear();
-        self[0].arena.columns.forget();
-        self[0].len = 0;
-    }
-
-    fn for_each(&self, visit: &mut dyn FnMut(Idx)) {
-        self[0].order.for_each(&self[0].arena.columns, visit);
+    fn fetch_head(&self, now: Tick) -> Option<Key> {
+        let queue = &self[0].queue;
+        let head = queue.next_wake().filter(|&at| at <= now).and_then(|_| queue.peek())?.key;
+        queue.hint(head);
+        Some(head)
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self[0].arena.check()?;
-        self[0].order.check(&self[0].arena.columns, self[0].len)
+        self[0].queue.check()
     }
 }
 
-/// Makes an empty queue of family `F`. Returns `None` if there is no memory for it.
-pub(super) fn boxed<F: Family>() -> Option<Box<dyn Queue>>
+/// Puts a queue into a box. Returns `None` if there is no memory for it.
+pub(super) fn boxed<F: Family, T: Tape + 'static>(queue: Entries<F>, tape: T) -> Option<Box<dyn Queue>>
 where
-    F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
+    Entries<F>: Send,
 {
-    let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
-    let arena = Arena::starting_after(0, Columns::EMPTY);
-    let queue = Linked::<F> { order, arena, now: 0, len: 0 };
     let mut one = Vec::new();
     one.try_reserve_exact(1).ok()?;
-    one.push(queue);
+    one.push(Taped { queue, tape });
     let one: Box<[_; 1]> = one.into_boxed_slice().try_into().ok()?;
     Some(one)
 }

@@ -9,7 +9,9 @@ use tickwright_core::structure::Discipline;
 use tickwright_core::{Family, Order, Span, for_each_family};
 use tickwright_nodes::arena::Idx;
 
-use super::queue::{Queue, boxed};
+use super::queue::{Entries, Queue, boxed};
+#[cfg(feature = "record")]
+use super::recorded::Recording;
 use crate::time::Ticks;
 
 /// A structure for the timers of a scheduler.
@@ -26,6 +28,8 @@ pub struct Structure {
     id: &'static str,
     family: TypeId,
     build: fn() -> Option<Box<dyn Queue>>,
+    #[cfg(feature = "record")]
+    build_recorded: fn(Recording) -> Option<Box<dyn Queue>>,
     lateness: Option<fn(Span) -> Span>,
     default_tick: Ticks,
 }
@@ -35,14 +39,22 @@ impl Structure {
     #[must_use]
     pub fn of<F: Family>() -> Self
     where
-        F::Of<Idx>: Discipline<Idx, Record: Send> + Send,
+        Entries<F>: Send,
     {
         let lateness = match <F::Of<Idx> as Discipline<Idx>>::ORDER {
             Order::Granular { lateness } => Some(lateness),
             _ => None,
         };
         let default_tick = Ticks::of(F::DEFAULT_TICK_NS);
-        Self { id: F::ID, family: TypeId::of::<F>(), build: boxed::<F>, lateness, default_tick }
+        Self {
+            id: F::ID,
+            family: TypeId::of::<F>(),
+            build: || boxed::<F, _>(Entries::new(), ()),
+            #[cfg(feature = "record")]
+            build_recorded: |recording| boxed::<F, _>(Entries::new(), recording),
+            lateness,
+            default_tick,
+        }
     }
 
     /// Every structure, in the order of the library's list.
@@ -85,6 +97,12 @@ impl Structure {
     /// `None` without memory.
     pub(super) fn build(&self) -> Option<Box<dyn Queue>> {
         (self.build)()
+    }
+
+    /// `None` without memory.
+    #[cfg(feature = "record")]
+    pub(super) fn build_recorded(&self, recording: Recording) -> Option<Box<dyn Queue>> {
+        (self.build_recorded)(recording)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The timers of a scheduler: the queue with their slots, and a table of their payloads.
+//! The timers of a scheduler: the queue with their entries, and a table of their payloads.
 //!
 //! ```text
 //!   slot        0        1        2        3
@@ -6,16 +6,14 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a slot and its generation. The set rotates the generation by a number of its own.
-//! So the id of one scheduler is almost certainly stale in another.
+//! An id is a key of the queue. Each scheduler flips bits of its own in the key's generation, so
+//! that the id of one scheduler is almost certainly stale in another.
 
 use core::fmt;
-use core::num::{NonZeroU32, NonZeroU64};
+use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use tickwright_core::structure::Handle;
-use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Full, Idx};
+use tickwright_core::{Key, Tick, Violation};
 use tickwright_nodes::hint;
 
 use super::queue::Queue;
@@ -29,10 +27,6 @@ use super::timer::Entry;
 pub struct TimerId(NonZeroU64);
 
 impl TimerId {
-    fn slot(self) -> Option<Idx> {
-        Idx::from_number(self.0.get() as u32)
-    }
-
     /// Returns the id as a number, which is never 0.
     #[must_use]
     pub fn to_bits(self) -> u64 {
@@ -62,6 +56,9 @@ impl fmt::Display for TimerId {
 /// So many timers, of some hundred bytes each, lie in the second cache of a processor.
 const CACHED: usize = 1 << 14;
 
+/// How many places are made at a time, where there is memory.
+const FEW: usize = 64;
+
 /// The timers of a scheduler, and the queue over them.
 pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
@@ -69,33 +66,33 @@ pub(super) struct Table<P> {
     payloads: Vec<Option<P>>,
     /// How many timers there are.
     live: usize,
-    /// The distance by which ids rotate generations in the circle of 1 to 2^32 - 1. It is less than
-    /// 2^32 - 1.
-    salt: u32,
-    /// The queue takes this many timers without more memory. It is never less than the number of
-    /// timers, so arming an existing timer cannot fail.
-    room: usize,
+    /// The bits in which an id differs from its key. They are in the upper half, and the highest
+    /// bit is among them.
+    salt: u64,
 }
 
 /// The salts of any two sets are far apart (steps by the golden ratio of 2^32).
-fn salt() -> u32 {
+fn salt() -> u64 {
     static SETS: AtomicU32 = AtomicU32::new(1);
-    SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) % u32::MAX
+    u64::from(SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) | 1 << 31) << 32
 }
 
-/// The id of a slot in its present generation. Its upper half is never 0, so no `int` id equals the
-/// id of a timer.
+/// The slot that a key names.
 #[inline]
-fn named(slot: Idx, generation: NonZeroU32, salt: u32) -> TimerId {
-    let (sum, over) = generation.get().overflowing_add(salt);
-    let bits = u64::from(sum + u32::from(over)) << 32 | u64::from(slot.number());
-    // The number of a slot is never 0, so `bits - 1` does not wrap and the sum is `bits`.
-    TimerId(NonZeroU64::MIN.saturating_add(bits - 1))
+pub(super) fn slot_of(key: Key) -> u32 {
+    key.to_bits() as u32
+}
+
+/// The id of a key. No generation has the highest bit, so the id has it: no `int` id equals an id.
+#[inline]
+fn named(key: Key, salt: u64) -> TimerId {
+    const HIGHEST: NonZeroU64 = NonZeroU64::MIN.saturating_add((1 << 63) - 1);
+    TimerId(HIGHEST | (key.to_bits() ^ salt))
 }
 
 impl<P> Table<P> {
     pub(super) fn new(queue: Box<dyn Queue>) -> Self {
-        Self { queue, payloads: Vec::new(), live: 0, salt: salt(), room: 0 }
+        Self { queue, payloads: Vec::new(), live: 0, salt: salt() }
     }
 
     #[inline]
@@ -113,34 +110,17 @@ impl<P> Table<P> {
     #[inline]
     pub(super) fn fetch_head(&self, now: Tick) {
         if self.live > CACHED
-            && let Some(slot) = self.queue.fetch_head(now)
+            && let Some(key) = self.queue.fetch_head(now)
         {
-            hint::prefetch(self.payloads.as_ptr().wrapping_add(slot.at()));
+            hint::prefetch(self.payloads.as_ptr().wrapping_add(slot_of(key) as usize));
         }
     }
 
-    /// Makes room for `additional` more timers, idle or linked.
-    pub(super) fn reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.queue.reserve_slots(additional)?;
-        let slots = self.queue.slot_capacity();
-        self.payloads.try_reserve_exact(slots.saturating_sub(self.payloads.len())).map_err(|_| Full)?;
-        self.make_room(self.live().checked_add(additional).ok_or(Full)?)
-    }
-
-    /// Makes room in the queue for `timers` in total.
-    fn make_room(&mut self, timers: usize) -> Result<(), Full> {
-        if timers > self.room {
-            self.queue.reserve(timers.saturating_sub(self.queue.len()))?;
-            self.room = timers;
-        }
-        Ok(())
-    }
-
-    /// Makes room for twice as many timers, or, without memory for those, for one more.
-    #[cold]
-    fn make_more_room(&mut self) -> Result<(), Full> {
-        let timers = self.live() + 1;
-        self.make_room(timers.saturating_mul(2).max(64)).or_else(|_| self.make_room(timers))
+    /// Makes room for `additional` more timers. `None` without memory.
+    pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
+        self.queue.reserve(additional)?;
+        let places = self.live.checked_add(additional)?.checked_add(1)?;
+        self.payloads.try_reserve_exact(places.saturating_sub(self.payloads.len())).ok()
     }
 
     #[inline]
@@ -152,117 +132,112 @@ impl<P> Table<P> {
         self.queue.heap_bytes() + self.payloads.capacity() * size_of::<Option<P>>()
     }
 
-    /// Takes a slot for a timer that is not linked, and returns the slot and the timer's id. If
-    /// memory or slot numbers are used up, nothing is changed, and the payload comes back.
+    /// Takes a timer in, pending until `deadline`, or idle without one. If memory or slot numbers
+    /// are used up, nothing is changed, and the payload comes back.
     #[inline(always)]
-    pub(super) fn occupy(&mut self, timer: Entry, payload: P) -> Result<(TimerId, Idx), P> {
-        if self.live() >= self.room && self.make_more_room().is_err() {
+    pub(super) fn add(
+        &mut self,
+        timer: Entry,
+        payload: P,
+        deadline: Option<Tick>,
+    ) -> Result<(TimerId, Key), P> {
+        let key = match deadline {
+            Some(deadline) => self.queue.insert(deadline, timer),
+            None => self.queue.insert_idle(timer),
+        };
+        let Some(key) = key else { return Err(payload) };
+        let slot = slot_of(key) as usize;
+        if slot >= self.payloads.len() && self.append_payloads(slot).is_none() {
+            self.queue.remove(key);
             return Err(payload);
         }
-        let Some(id) = self.queue.occupy(timer) else { return Err(payload) };
-        let slot = id.index;
-        if slot.at() >= self.payloads.len() && self.append_payloads(slot).is_err() {
-            self.queue.vacate(slot);
-            return Err(payload);
-        }
-        self.payloads[slot.at()] = Some(payload);
+        self.payloads[slot] = Some(payload);
         self.live += 1;
-        Ok((named(slot, id.generation, self.salt), slot))
+        Ok((named(key, self.salt), key))
     }
 
-    /// Makes a place for the payload of a new slot.
+    /// Makes a place for the payload of a new slot, and for those of the next few.
     #[cold]
-    fn append_payloads(&mut self, slot: Idx) -> Result<(), Full> {
-        let places = slot.at() + 1;
-        self.payloads.try_reserve(places - self.payloads.len()).map_err(|_| Full)?;
-        self.payloads.resize_with(places, || None);
-        Ok(())
+    fn append_payloads(&mut self, slot: usize) -> Option<()> {
+        self.payloads.try_reserve(slot + 1 - self.payloads.len()).ok()?;
+        self.payloads.resize_with(self.payloads.capacity().min(slot + FEW), || None);
+        Some(())
     }
 
-    /// Gives back a slot that is not linked; its id is stale from now on.
+    /// Removes a timer, pending or idle; its id is stale from now on. A running timer has no
+    /// payload.
     #[inline]
-    pub(super) fn vacate(&mut self, slot: Idx) -> Option<P> {
-        self.live -= usize::from(self.queue.vacate(slot));
-        self.take_payload(slot)
+    pub(super) fn remove(&mut self, key: Key) -> Option<P> {
+        self.live -= usize::from(self.queue.remove(key));
+        self.take_payload(key)
     }
 
     /// The payload of a timer that is not running.
-    pub(super) fn payload(&self, slot: Idx) -> Option<&P> {
-        self.payloads.get(slot.at())?.as_ref()
+    pub(super) fn payload(&self, key: Key) -> Option<&P> {
+        self.payloads.get(slot_of(key) as usize)?.as_ref()
     }
 
     #[inline]
-    pub(super) fn take_payload(&mut self, slot: Idx) -> Option<P> {
-        self.payloads.get_mut(slot.at())?.take()
+    pub(super) fn take_payload(&mut self, key: Key) -> Option<P> {
+        self.payloads.get_mut(slot_of(key) as usize)?.take()
     }
 
-    /// Puts the payload of a live timer back.
-    pub(super) fn put_payload(&mut self, slot: Idx, payload: P) {
-        self.payloads[slot.at()] = Some(payload);
+    /// Puts the payload of a timer back.
+    pub(super) fn put_payload(&mut self, key: Key, payload: P) {
+        self.payloads[slot_of(key) as usize] = Some(payload);
     }
 
-    pub(super) fn id(&self, slot: Idx) -> Option<TimerId> {
-        self.queue.get(slot).map(|(generation, _)| named(slot, generation, self.salt))
-    }
-
-    /// The slot of a live timer.
     #[inline]
-    pub(super) fn find(&self, id: TimerId) -> Option<Idx> {
-        id.slot().filter(|&slot| self.id(slot) == Some(id))
+    pub(super) fn id(&self, key: Key) -> TimerId {
+        named(key, self.salt)
     }
 
-    /// The slot of a live timer, and its entry.
+    /// The key of a timer, and its entry.
     #[inline]
-    pub(super) fn find_mut(&mut self, id: TimerId) -> Option<(Idx, &mut Entry)> {
-        let (slot, salt) = (id.slot()?, self.salt);
-        let (generation, entry) = self.queue.get_mut(slot)?;
-        (named(slot, generation, salt) == id).then_some((slot, entry))
+    pub(super) fn find(&self, id: TimerId) -> Option<(Key, &Entry)> {
+        let key = Key::from_bits(id.0.get() ^ self.salt)?;
+        Some((key, self.queue.get(key)?))
     }
 
-    pub(super) fn get(&self, slot: Idx) -> Option<&Entry> {
-        self.queue.get(slot).map(|(_, entry)| entry)
-    }
-
-    /// The entry of a live timer.
+    /// Like [`find`](Self::find), but the caller may change the entry.
     #[inline]
-    pub(super) fn entry(&mut self, slot: Idx) -> &mut Entry {
-        match self.queue.get_mut(slot) {
-            Some((_, entry)) => entry,
+    pub(super) fn find_mut(&mut self, id: TimerId) -> Option<(Key, &mut Entry)> {
+        let key = Key::from_bits(id.0.get() ^ self.salt)?;
+        Some((key, self.queue.get_mut(key)?))
+    }
+
+    /// The entry of a timer.
+    #[inline]
+    pub(super) fn entry(&mut self, key: Key) -> &mut Entry {
+        match self.queue.get_mut(key) {
+            Some(entry) => entry,
             None => unreachable!("the queue and the set name live timers"),
         }
     }
 
-    /// All slots, live or not, from number `from`.
-    pub(super) fn slots(&self, from: usize) -> impl Iterator<Item = Idx> + use<P> {
-        (from.max(1)..self.queue.slots()).filter_map(Idx::of)
+    /// The first timer in slot `*from` or a later one. `*from` is then the slot after it.
+    pub(super) fn next(&self, from: &mut usize) -> Option<(Key, &Entry)> {
+        let key = self.queue.next_key((*from).max(1))?;
+        *from = slot_of(key) as usize + 1;
+        Some((key, self.queue.get(key)?))
     }
 
-    /// All live slots.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Idx, &Entry)> + '_ {
-        self.slots(0).filter_map(|slot| Some((slot, self.get(slot)?)))
+    /// All timers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &Entry)> + '_ {
+        let mut from = 0;
+        core::iter::from_fn(move || self.next(&mut from))
     }
 
-    /// Calls `change` with the entry of each live slot.
+    /// Calls `change` with the entry of each timer.
     pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
-        for slot in self.slots(0) {
-            if let Some((_, entry)) = self.queue.get_mut(slot) {
-                change(entry);
-            }
+        let mut from = 0;
+        while let Some((key, _)) = self.next(&mut from) {
+            change(self.entry(key));
         }
     }
 
     pub(super) fn check(&self) -> Result<(), Violation> {
         self.queue.check()?;
-        if self.live == self.queue.live() { Ok(()) } else { Err(Violation::Storage) }
-    }
-
-    #[cfg(test)]
-    pub(super) fn start_after(&mut self, last: u32) {
-        self.queue.start_after(last);
-    }
-
-    #[cfg(test)]
-    pub(super) fn salt(&self) -> u32 {
-        self.salt
+        if self.live == self.queue.len() + self.queue.idle() { Ok(()) } else { Err(Violation::Storage) }
     }
 }

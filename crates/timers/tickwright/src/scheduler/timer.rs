@@ -29,9 +29,9 @@ pub enum State {
 
 /// What the set notes about a timer, without the payload: 28 bytes. The struct is packed, so
 /// that it fills 32 bytes together with the generation of its slot.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
-pub(super) struct Entry {
+pub struct Entry {
     /// The due time in ns: by the wall if [`WALL`](Flag::Wall) is set, otherwise on the steady
     /// timeline.
     pub(super) due: u64,
@@ -65,9 +65,6 @@ pub(super) enum Flag {
     Suppressed = 16,
     /// The timer is running, and was started again meanwhile.
     Restarted = 32,
-    /// The timer is linked into the queue. A timer that is pending and not linked was taken from
-    /// the queue already: it is next.
-    Linked = 64,
 }
 
 /// The aim of a timer, in ns: its due time, the clock of that time, and the delay until then.
@@ -106,12 +103,11 @@ impl Entry {
         self.flags = kept | wall | (u8::from(periodic) * Flag::Periodic as u8);
     }
 
-    /// Notes that the timer is armed, and is in the queue from now on.
+    /// Notes that the timer is armed.
     #[inline]
     pub(super) fn arm(&mut self, pass: u16) {
         self.pass = pass;
         self.state = State::Pending;
-        self.set(Flag::Linked, true);
     }
 
     #[inline]

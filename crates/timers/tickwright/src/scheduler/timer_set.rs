@@ -4,10 +4,11 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
-use tickwright_core::Tick;
-use tickwright_nodes::arena::{Full, Idx};
+use tickwright_core::{Key, Tick};
 
 use super::int_ids::IntIds;
+#[cfg(feature = "record")]
+use super::recorded::Recording;
 use super::results::{HostTick, Refusal, Statistics};
 use super::settings::Settings;
 use super::site::Sites;
@@ -18,7 +19,7 @@ use crate::time::{Alarm, Clock, Instant, Lateness, Source, Ticks};
 
 /// The timer that is the host tick, and its state.
 pub(super) struct Host {
-    pub(super) slot: Idx,
+    pub(super) key: Key,
     /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
     /// still pending.
     pub(super) held: Option<Tick>,
@@ -90,7 +91,7 @@ pub struct TimerSet<P> {
     pub(super) sites: Sites,
     /// A timer that was popped already and is the first of the next pass. It was armed in the pass
     /// that popped it.
-    pub(super) ahead: Option<Idx>,
+    pub(super) ahead: Option<Key>,
     pub(super) host: Option<Host>,
     /// How many callers say that urgent work runs.
     pub(super) urgent: usize,
@@ -128,12 +129,16 @@ impl<P> TimerSet<P> {
     /// [`Refusal::Full`] if there is no memory for the capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         let ticks = settings.tick.unwrap_or(settings.structure.default_tick());
-        let queue = settings.structure.build().ok_or(Refusal::Full)?;
         #[cfg(feature = "record")]
-        let queue = super::recorded::recorded(queue, settings.recorder, ticks);
+        let queue = match &settings.recorder {
+            Some(recorder) => settings.structure.build_recorded(Recording::new(recorder, ticks)),
+            None => settings.structure.build(),
+        };
+        #[cfg(not(feature = "record"))]
+        let queue = settings.structure.build();
         let Settings { structure, clock, int_ids, capacity, .. } = settings;
-        let mut table = Table::new(queue);
-        table.queue_mut().touch(ticks.now(clock.now()));
+        let mut table = Table::new(queue.ok_or(Refusal::Full)?);
+        table.queue_mut().update_now(ticks.now(clock.now()));
         let mut set = Self {
             clock,
             structure,
@@ -176,7 +181,7 @@ impl<P> TimerSet<P> {
         if let Some(ints) = &mut self.ints {
             ints.reserve(additional).ok_or(Refusal::Full)?;
         }
-        self.table.reserve(additional).map_err(|Full| Refusal::Full)
+        self.table.reserve(additional).ok_or(Refusal::Full)
     }
 
     /// The clock's time.

@@ -27,11 +27,12 @@ impl<P> TimerSet<P> {
         (self.wall_offset, self.stepped_at) = (offset, now);
         self.statistics.steps += 1;
         let wall_now = shifted(now, offset);
-        for slot in self.table.slots(0) {
-            if !self.table.get(slot).is_some_and(|e| e.is(Flag::Wall) && e.state == State::Pending) {
+        let mut from = 0;
+        while let Some((key, entry)) = self.table.next(&mut from) {
+            if !entry.is(Flag::Wall) || entry.state != State::Pending {
                 continue;
             }
-            let entry = self.table.entry(slot);
+            let entry = self.table.entry(key);
             let before = entry.due.saturating_sub(wall_now);
             let on_a_grid = entry.is(Flag::Periodic) && entry.is(Flag::Started) && entry.period > 0;
             if on_a_grid && before > entry.period {
@@ -40,8 +41,8 @@ impl<P> TimerSet<P> {
             }
             let due = unshifted(entry.due, offset);
             self.walls -= 1;
-            self.drop_aside(slot);
-            self.file_at(slot, due, now);
+            self.drop_aside(key);
+            self.file_at(key, due, now);
         }
     }
 }

@@ -167,3 +167,30 @@ fn upcoming_timers_are_pending() {
     crate::for_each_family!(each []);
     crate::for_each_slab_only_family!(each []);
 }
+
+/// A walk meets each timer once, pending or idle, whatever the caller does with those it met.
+#[test]
+fn a_walk_over_keys_meets_each_timer() {
+    let mut queue = holed();
+    let idle = queue.insert_idle(7).unwrap();
+    let (mut met, mut from) = (Vec::new(), 0);
+    while let Some(key) = queue.next_key(from) {
+        met.push(queue.remove(key).unwrap());
+        from = key.to_bits() as u32 as usize + 1;
+    }
+    assert_eq!(met, [0, 2, 7, 4], "the idle timer took slot {:?}", idle.0.index);
+    assert_eq!((queue.next_key(0), queue.idle(), queue.len()), (None, 0, 0));
+}
+
+/// With no moves left nothing leaves, and the timer that leaves stays in the queue, idle.
+#[test]
+fn a_bounded_pop_keeps_its_timer() {
+    let mut queue: SlabQueue<crate::Wheel, u32> = SlabQueue::new();
+    let [key, ..] = [100_000, 100_001, 100_090].map(|deadline| queue.insert(deadline, 1).unwrap());
+    let mut moves = 0;
+    assert_eq!(queue.pop_and_keep_within(100_000, &mut moves), None);
+    moves = 10;
+    assert_eq!(queue.pop_and_keep_within(100_000, &mut moves).map(|due| due.key), Some(key));
+    assert!(moves < 10, "a far timer moves down");
+    assert!(queue.is_idle(key) && queue.check().is_ok());
+}

@@ -1,11 +1,9 @@
 //! While the host tick is the head, the alarm is set for the second timer in every structure. One
 //! wrong structure fails the test: as its second timer it returns the second cell of its array.
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 
-use tickwright_core::{Tick, Violation};
-use tickwright_nodes::arena::{Full, Idx, SlotId};
+use tickwright_core::{Key, Pending, Tick, Violation};
 
 use crate::scheduler::queue::Queue;
 use crate::scheduler::table::Table;
@@ -17,11 +15,11 @@ use crate::time::VirtualHost;
 /// years. A true queue does all other operations.
 struct SecondCell {
     truth: Box<dyn Queue>,
-    cells: Vec<Idx>,
+    cells: Vec<Key>,
 }
 
 impl SecondCell {
-    fn push(&mut self, cell: Idx) {
+    fn push(&mut self, cell: Key) {
         self.cells.push(cell);
         let mut at = self.cells.len() - 1;
         while at > 0 && self.truth.expiry(self.cells[at]) < self.truth.expiry(self.cells[(at - 1) / 2]) {
@@ -30,12 +28,10 @@ impl SecondCell {
         }
     }
 
-    /// Rebuilds the heap from the cells that are still linked.
+    /// Rebuilds the heap from the cells that are still pending.
     fn sweep(&mut self) {
-        let mut linked = Vec::new();
-        self.truth.for_each(&mut |slot| linked.push(slot));
         for cell in core::mem::take(&mut self.cells) {
-            if linked.contains(&cell) {
+            if self.truth.expiry(cell).is_some() {
                 self.push(cell);
             }
         }
@@ -58,45 +54,48 @@ macro_rules! truth {
 
 impl Queue for SecondCell {
     truth! {
-        fn slots(&self) -> usize;
-        fn slot_capacity(&self) -> usize;
-        fn live(&self) -> usize;
-        fn get(&self, slot: Idx) -> Option<(NonZeroU32, &Entry)>;
         fn heap_bytes(&self) -> usize;
+        fn get(&self, key: Key) -> Option<&Entry>;
+        fn next_key(&self, from: usize) -> Option<Key>;
         fn len(&self) -> usize;
+        fn idle(&self) -> usize;
+        fn expiry(&self, key: Key) -> Option<Tick>;
         fn next_expiry(&self) -> Option<Tick>;
         fn next_wake(&self) -> Option<Tick>;
-        fn head(&self) -> Option<Idx>;
-        fn fetch_head(&self, now: Tick) -> Option<Idx>;
-        fn expiry(&self, slot: Idx) -> Tick;
-        fn for_each(&self, visit: &mut dyn FnMut(Idx));
+        fn peek(&self) -> Option<Pending<Key>>;
+        fn fetch_head(&self, now: Tick) -> Option<Key>;
         fn check(&self) -> Result<(), Violation>;
     }
 
     truth! { mut
-        fn occupy(entry: Entry) -> Option<SlotId>;
-        fn vacate(slot: Idx) -> bool;
-        fn reserve_slots(additional: usize) -> Result<(), Full>;
-        fn start_after(last: u32);
-        fn reserve(additional: usize) -> Result<(), Full>;
-        fn remove(slot: Idx);
-        fn reschedule(slot: Idx, deadline: Tick);
-        fn pop(now: Tick, moves: &mut usize) -> Option<(Idx, Tick)>;
-        fn touch(now: Tick);
-        fn clear();
+        fn insert_idle(entry: Entry) -> Option<Key>;
+        fn remove(key: Key) -> bool;
+        fn disarm(key: Key);
+        fn pop(now: Tick, moves: &mut usize) -> Option<(Key, Tick)>;
+        fn update_now(now: Tick);
+        fn reserve(additional: usize) -> Option<()>;
     }
 
-    fn get_mut(&mut self, slot: Idx) -> Option<(NonZeroU32, &mut Entry)> {
-        self.truth.get_mut(slot)
+    fn get_mut(&mut self, key: Key) -> Option<&mut Entry> {
+        self.truth.get_mut(key)
     }
 
-    fn insert(&mut self, slot: Idx, deadline: Tick) {
-        self.truth.insert(slot, deadline);
-        self.push(slot);
+    fn insert(&mut self, deadline: Tick, entry: Entry) -> Option<Key> {
+        let key = self.truth.insert(deadline, entry)?;
+        self.push(key);
+        Some(key)
     }
 
-    fn second(&self) -> Option<Idx> {
-        self.cells.get(1).copied()
+    fn arm(&mut self, key: Key, deadline: Tick) {
+        self.cells.retain(|&cell| cell != key);
+        self.truth.arm(key, deadline);
+        self.push(key);
+        self.sweep();
+    }
+
+    fn second(&self) -> Option<Pending<Key>> {
+        let &key = self.cells.get(1)?;
+        Some(Pending { key, expiry: self.expiry(key)? })
     }
 }
 

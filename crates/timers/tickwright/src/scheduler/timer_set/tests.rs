@@ -4,10 +4,12 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 
-use tickwright_nodes::arena::{GENERATIONS, Idx, Slot};
+use tickwright_core::{DefaultFamily, Key};
+use tickwright_nodes::arena::{GENERATIONS, Slot};
 
 use super::super::int_ids::IntIds;
-use super::super::table::Table;
+use super::super::queue::{Entries, boxed};
+use super::super::table::{Table, slot_of};
 use super::super::timer::{Entry, Slack};
 use super::super::timing::{Missed, roundest};
 use super::super::wall::{shifted, unshifted};
@@ -18,33 +20,42 @@ fn table() -> Table<()> {
     Table::new(Structure::default().build().unwrap())
 }
 
-fn occupy(table: &mut Table<()>) -> Idx {
-    table.occupy(Entry::idle(0), ()).unwrap().1
+/// A table whose slots have used up all generations up to `last`.
+fn worn(last: u32) -> Table<()> {
+    Table::new(boxed::<DefaultFamily, _>(Entries::with_last_generation(last), ()).unwrap())
+}
+
+fn add(table: &mut Table<()>) -> Key {
+    table.add(Entry::idle(0), (), None).unwrap().1
+}
+
+fn find(table: &Table<()>, id: TimerId) -> Option<Key> {
+    table.find(id).map(|(key, _)| key)
 }
 
 #[test]
 fn an_id_is_stale_once_its_slot_is_free() {
     let mut table = table();
-    let slot = occupy(&mut table);
-    let first = table.id(slot).unwrap();
-    assert_eq!(table.find(first), Some(slot));
-    table.vacate(slot);
-    assert_eq!(table.find(first), None);
-    assert_eq!(occupy(&mut table), slot, "the slot serves again");
-    assert_eq!(table.find(first), None);
-    assert_ne!(table.id(slot), Some(first));
+    let key = add(&mut table);
+    let first = table.id(key);
+    assert_eq!(find(&table, first), Some(key));
+    assert_eq!(table.remove(key), Some(()));
+    assert_eq!(find(&table, first), None);
+    let next = add(&mut table);
+    assert_eq!(slot_of(next), slot_of(key), "the slot serves again");
+    assert_eq!(find(&table, first), None);
+    assert_ne!(table.id(next), first);
 }
 
 #[test]
 fn a_slot_whose_generations_are_used_up_is_retired() {
-    let mut table = table();
-    table.start_after(GENERATIONS - 1);
-    let slot = occupy(&mut table);
-    let last = table.id(slot).unwrap();
-    assert_eq!(table.find(last), Some(slot));
-    table.vacate(slot);
-    assert_ne!(occupy(&mut table), slot);
-    assert_eq!((table.live(), table.find(last), table.check()), (1, None, Ok(())));
+    let mut table = worn(GENERATIONS - 1);
+    let key = add(&mut table);
+    let last = table.id(key);
+    assert_eq!(find(&table, last), Some(key));
+    assert_eq!(table.remove(key), Some(()));
+    assert_ne!(slot_of(add(&mut table)), slot_of(key));
+    assert_eq!((table.live(), find(&table, last), table.check()), (1, None, Ok(())));
 }
 
 /// More timers than a cache holds: their slots are fetched ahead, and they run in order all the
@@ -77,35 +88,35 @@ fn many_timers_run_in_order() {
 fn two_sets_do_not_share_ids() {
     let mut tables = [table(), table()];
     let [one, two] = tables.each_mut().map(|table| {
-        let slot = occupy(table);
-        table.id(slot).unwrap()
+        let key = add(table);
+        table.id(key)
     });
     assert_ne!(one, two);
-    assert_eq!(tables[0].find(two), None);
+    assert_eq!(find(&tables[0], two), None);
 }
 
 /// The C interface takes a number whose upper half is 0 for an `int` id.
 #[test]
 fn no_id_looks_like_an_int_id() {
-    for turn in [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1] {
-        // Some generation of such a table would become 0 by the sum alone.
-        let mut table = core::iter::repeat_with(table).find(|table| table.salt() > GENERATIONS + 3).unwrap();
-        table.start_after(turn.wrapping_sub(table.salt()));
-        let slot = occupy(&mut table);
-        let id = table.id(slot).unwrap();
-        assert_ne!(id.to_bits() >> 32, 0, "{turn}");
-        assert_eq!(table.find(id), Some(slot), "{turn}");
+    for last in [0, 1, GENERATIONS / 2, GENERATIONS - 2, GENERATIONS - 1] {
+        for mut table in core::iter::repeat_with(|| worn(last)).take(100) {
+            let key = add(&mut table);
+            let id = table.id(key);
+            assert_ne!(id.to_bits() >> 32, 0, "{last}");
+            assert_eq!(find(&table, id), Some(key), "{last}");
+        }
     }
 }
 
 #[test]
 fn zero_and_forged_ids_name_nothing() {
     let mut table = table();
-    let live = occupy(&mut table);
-    let live = table.id(live).unwrap().to_bits();
+    let live = add(&mut table);
+    let live = table.id(live).to_bits();
     assert_eq!(TimerId::from_bits(0), None);
-    for bits in [1, 1 << 32, u64::MAX, u64::from(u32::MAX), 1 << 63, live + 1, live ^ 1 << 40] {
-        assert_eq!(table.find(TimerId::from_bits(bits).unwrap()), None, "{bits:#x}");
+    for bits in [1, 1 << 32, u64::MAX, u64::from(u32::MAX), 1 << 63, live + 1, live ^ 1 << 63, live ^ 1 << 40]
+    {
+        assert_eq!(find(&table, TimerId::from_bits(bits).unwrap()), None, "{bits:#x}");
     }
 }
 
