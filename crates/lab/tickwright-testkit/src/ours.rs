@@ -9,7 +9,8 @@ use tickwright_core::queue::hook::HookPtr;
 use tickwright_core::queue::slab::Idx;
 use tickwright_core::structure::{Discipline, Ordered};
 use tickwright_core::{
-    Advance, Expired, Family, HookQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue, TimerRef,
+    Advance, Expired, Family, HookQueue, InlineQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue,
+    TimerRef,
 };
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
@@ -188,6 +189,44 @@ macro_rules! slab_methods {
     };
 }
 
+/// The methods of [`Subject`] for a slab whose timers leave it when they are delivered.
+macro_rules! owned_methods {
+    () => {
+        fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
+            let now = self.queue.now();
+            let inserted = self.queue.driven().insert_at(deadline, value, now);
+            let (key, change) = inserted.map_err(|rejected| Full(rejected.value))?;
+            Ok((key, change.is_changed()))
+        }
+
+        fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
+            let (value, change) = self.queue.driven().remove(key).map_err(|_| Stale)?;
+            Ok((value, change.is_changed()))
+        }
+
+        fn pop_expired(&mut self, now: u64) -> Option<Fired> {
+            let Expired { value, expiry, deadline, .. } = self.queue.pop_expired(now)?;
+            Some(Fired::new(value, expiry).asked(deadline))
+        }
+
+        fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
+            advanced(self.queue.advance_within(now, budget, |Expired { value, expiry, deadline, .. }| {
+                sink(Fired::new(value, expiry).asked(deadline));
+            }))
+        }
+
+        fn expiry(&self, key: Key) -> Option<u64> {
+            self.queue.expiry(key)
+        }
+
+        fn waits(&self, key: Key) -> bool {
+            waits(self.queue.explain(key).ok())
+        }
+
+        slab_methods!();
+    };
+}
+
 /// Creates slab queues of family `F`.
 pub struct Slab<F, W = NoWalk>(PhantomData<(F, W)>);
 
@@ -241,42 +280,61 @@ impl<F: Family, W: Walk<F>> Subject for SlabSubject<F, W> {
         Fired::new(queue.get(at.key).copied().unwrap_or(u32::MAX), at.expiry)
     });
 
-    fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
-        let now = self.queue.now();
-        let inserted = self.queue.driven().insert_at(deadline, value, now);
-        let (key, change) = inserted.map_err(|rejected| Full(rejected.value))?;
-        Ok((key, change.is_changed()))
-    }
-
-    fn remove(&mut self, key: Key) -> Result<(u32, bool), Stale> {
-        let (value, change) = self.queue.driven().remove(key).map_err(|_| Stale)?;
-        Ok((value, change.is_changed()))
-    }
-
-    fn pop_expired(&mut self, now: u64) -> Option<Fired> {
-        let Expired { value, expiry, deadline, .. } = self.queue.pop_expired(now)?;
-        Some(Fired::new(value, expiry).asked(deadline))
-    }
-
-    fn advance(&mut self, now: u64, budget: usize, sink: &mut dyn FnMut(Fired)) -> Advanced {
-        advanced(self.queue.advance_within(now, budget, |Expired { value, expiry, deadline, .. }| {
-            sink(Fired::new(value, expiry).asked(deadline));
-        }))
-    }
-
-    slab_methods!();
-
-    fn expiry(&self, key: Key) -> Option<u64> {
-        self.queue.expiry(key)
-    }
-
-    fn waits(&self, key: Key) -> bool {
-        waits(self.queue.explain(key).ok())
-    }
+    owned_methods!();
 
     fn in_order(&self) -> Option<Vec<u32>> {
         W::slab(&self.queue)
     }
+}
+
+/// Creates queues of family `F` with `N` slots inside.
+pub struct Inline<F, const N: usize>(PhantomData<F>);
+
+impl<F, const N: usize> fmt::Debug for Inline<F, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inline")
+    }
+}
+
+/// A queue with slots inside under test.
+#[derive(Debug)]
+pub struct InlineSubject<F: Family, const N: usize> {
+    queue: InlineQueue<F, u32, N>,
+}
+
+impl<F: Family + 'static, const N: usize> Make for Inline<F, N> {
+    type Arena = ();
+    type Subject<'a> = InlineSubject<F, N>;
+
+    fn name() -> String {
+        format!("{}/inline", F::ID)
+    }
+
+    /// Its type sets its bound.
+    const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
+    const EXACT: bool = <Slab<F> as Make>::EXACT;
+    const LATENESS: Option<fn(u64) -> u64> = <Slab<F> as Make>::LATENESS;
+    const MOVES: bool = <Slab<F> as Make>::MOVES;
+
+    fn arena(_: usize) {}
+
+    fn make((): &(), capacity: usize) -> InlineSubject<F, N> {
+        assert!(capacity <= N, "the suite asks for {capacity} slots");
+        let mut queue = InlineQueue::new();
+        // As for slabs: a family whose own bound is smaller refuses the capacity.
+        let _ = queue.reserve(capacity);
+        InlineSubject { queue }
+    }
+}
+
+impl<F: Family, const N: usize> Subject for InlineSubject<F, N> {
+    type Key = Key;
+
+    shared_methods!(|queue: &InlineQueue<F, u32, N>, at: Pending<Key>| {
+        Fired::new(queue.get(at.key).copied().unwrap_or(u32::MAX), at.expiry)
+    });
+
+    owned_methods!();
 }
 
 /// Creates hook queues of family `F`, over nodes that an arena owns. Every insert takes a fresh

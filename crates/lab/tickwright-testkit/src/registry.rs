@@ -9,7 +9,7 @@ use crate::foreign::{BTree, BinaryHeapLazy};
 #[cfg(feature = "foreign")]
 use crate::foreign::{BitWheel, DelayQueue};
 use crate::machine::{self, Event, Mismatch, Watch};
-use crate::ours::{Hook, Kept, Slab};
+use crate::ours::{Hook, Inline, Kept, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
@@ -122,6 +122,18 @@ pub fn kept() -> Vec<Kind> {
     let mut kinds = for_each_family!(kinds []);
     kinds.extend(for_each_slab_only_family!(kinds []));
     kinds
+}
+
+/// The slots of a queue of [`inline`]: more timers than any script has.
+const ROOM: usize = 512;
+
+/// Every family that hooks can have, in slots inside the queue.
+#[must_use]
+pub fn inline() -> Vec<Kind> {
+    macro_rules! kinds {
+        ([] $($id:literal => $family:ty;)+) => { vec![$(Kind::of::<Inline<$family, ROOM>>()),+] };
+    }
+    for_each_family!(kinds [])
 }
 
 /// Foreign queues: two over std, and with the feature `foreign` two of other crates.

@@ -1,9 +1,9 @@
-//! Families with a bound of their own, in both storages: clause 13 when the structure itself is
-//! full.
+//! Families with a bound of their own, in each storage, and slots inside a queue: clause 13 when
+//! the structure itself is full.
 
-use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
+use tickwright_core::{BoundedHeap, HookQueue, Reject, SortedList, Timer, TinyWheel};
 use tickwright_testkit::machine::{Event, run_within};
-use tickwright_testkit::ours::{Hook, Slab};
+use tickwright_testkit::ours::{Hook, Inline, Slab};
 use tickwright_testkit::script::{Op, decode, noise};
 use tickwright_testkit::subject::Make;
 
@@ -32,6 +32,15 @@ fn bounded_heaps_agree_with_a_bounded_oracle() {
     agrees_with_a_bounded_oracle::<Hook<BoundedHeap<2, 6>>>(6);
     agrees_with_a_bounded_oracle::<Hook<BoundedHeap<4, 3>>>(3);
     agrees_with_a_bounded_oracle::<Hook<BoundedHeap<4, 5>>>(5);
+}
+
+#[test]
+fn slots_inside_a_queue_agree_with_a_bounded_oracle() {
+    agrees_with_a_bounded_oracle::<Inline<SortedList, 1>>(1);
+    agrees_with_a_bounded_oracle::<Inline<SortedList, 6>>(6);
+    agrees_with_a_bounded_oracle::<Inline<TinyWheel, 5>>(5);
+    agrees_with_a_bounded_oracle::<Inline<BoundedHeap<4, 4>, 4>>(4);
+    agrees_with_a_bounded_oracle::<Inline<BoundedHeap<4, 3>, 8>>(3);
 }
 
 #[test]

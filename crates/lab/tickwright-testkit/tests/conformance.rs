@@ -1,15 +1,15 @@
-//! Tests every clause on every family in both storages: one test for each clause, with the clause's
+//! Tests every clause on every family in each storage: one test for each clause, with the clause's
 //! name.
 
 use std::sync::LazyLock;
 
 use tickwright_testkit::clauses::{NAMES, Tools, Verdict};
-use tickwright_testkit::registry::{Kind, kept, ours};
+use tickwright_testkit::registry::{Kind, inline, kept, ours};
 
 /// Each structure's verdicts, in the order of the clauses. They are computed once, for all tests.
 static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
     let judged = |kind: &Kind| (kind.name.clone(), (kind.verdicts)(&Tools::default()));
-    ours().iter().chain(&kept()).map(judged).collect()
+    ours().iter().chain(&kept()).chain(&inline()).map(judged).collect()
 });
 
 /// Requires that every structure keeps the clause `name`. The structures in `but` need not offer
@@ -65,7 +65,7 @@ clauses! {
     next_wake_is_a_lower_bound;
     head_change_is_reported;
     stale_keys_stay_stale, not offered by |name: &str| name.ends_with("/kept");
-    full_hands_the_value_back, not offered by |name: &str| name.ends_with("/hook");
+    full_hands_the_value_back, not offered by |name: &str| name.ends_with("/hook") || name.ends_with("/inline");
     check_verifies_every_invariant;
     idle_time_is_free;
     budget_bounds_an_advance;

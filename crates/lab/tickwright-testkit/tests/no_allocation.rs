@@ -16,7 +16,7 @@ use tickwright_testkit::dictionary::{ByKey, Object, SEEKS};
 use tickwright_testkit::ours::{NoWalk, Slab, SlabSubject};
 #[cfg(feature = "foreign")]
 use tickwright_testkit::registry::foreign;
-use tickwright_testkit::registry::{Kind, kept, ours};
+use tickwright_testkit::registry::{Kind, inline, kept, ours};
 use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
 struct Counting;
@@ -73,7 +73,7 @@ fn verdict(kind: &Kind) -> Verdict {
 
 #[test]
 fn no_allocation_after_reserve() {
-    for kind in ours().into_iter().chain(kept()) {
+    for kind in ours().into_iter().chain(kept()).chain(inline()) {
         assert_eq!(verdict(&kind), Verdict::Kept, "{}", kind.name);
     }
 }

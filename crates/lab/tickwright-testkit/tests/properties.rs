@@ -4,11 +4,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use tickwright_testkit::registry::{Kind, kept, ours};
+use tickwright_testkit::registry::{Kind, inline, kept, ours};
 use tickwright_testkit::script::{WIDTH, decode};
 
 thread_local! {
-    static OURS: Vec<Kind> = ours().into_iter().chain(kept()).collect();
+    static OURS: Vec<Kind> = ours().into_iter().chain(kept()).chain(inline()).collect();
 }
 
 fn config() -> ProptestConfig {

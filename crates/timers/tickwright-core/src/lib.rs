@@ -30,6 +30,7 @@
 //! |---|---|
 //! | [`DefaultQueue<T>`](DefaultQueue) | values of any type, in the structure that suits two timers as well as a million |
 //! | [`SlabQueue<F, T>`](SlabQueue) | the same in the structure `F`, such as [`Wheel`] |
+//! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your own structs and statics, without an allocator |
 //!
 //! The page of [`DefaultFamily`] says which structure to choose, and [`contract`] what every queue
@@ -38,7 +39,7 @@
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
-//!   Without this feature the crate has [`HookQueue`] over [`SortedList`], [`RbTreeCached`],
+//!   Without this feature the crate has [`HookQueue`] and [`InlineQueue`] over [`SortedList`], [`RbTreeCached`],
 //!   [`BoundedHeap`] and the wheels. The crate is `no_std` with the feature and without.
 //! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
 //!   extension). Timers, and queues over hooks, can then be statics there. A queue draws its
@@ -72,7 +73,9 @@ pub use explain::Explanation;
 pub use queue::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
 #[doc(inline)]
-pub use queue::slab::{Key, SlabQueue};
+pub use queue::slab::SlabQueue;
+#[doc(inline)]
+pub use queue::slab::{InlineQueue, Key};
 #[doc(inline)]
 pub use queue::{Driven, Queue};
 #[doc(inline)]

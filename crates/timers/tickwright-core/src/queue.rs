@@ -1,7 +1,6 @@
 //! Each operation of a queue, once for all storages and structures.
 
 pub mod hook;
-#[cfg(feature = "alloc")]
 pub mod slab;
 pub mod store;
 
@@ -14,9 +13,9 @@ use crate::explain::Explanation;
 use crate::queue::store::{OrderOf, Store};
 use crate::structure::{Discipline, Due};
 
-/// A timer queue over the timers that the store `S` holds. Its two forms have names:
-/// [`SlabQueue`](crate::SlabQueue) owns its payloads, and [`HookQueue`](crate::HookQueue) links
-/// timers of the caller.
+/// A timer queue over the timers that the store `S` holds. Its three forms have names:
+/// [`SlabQueue`](crate::SlabQueue) and [`InlineQueue`](crate::InlineQueue) own their payloads, and
+/// [`HookQueue`](crate::HookQueue) links timers of the caller.
 ///
 /// [`contract`](crate::contract) lists what each operation promises.
 pub struct Queue<S: Store> {
@@ -238,6 +237,29 @@ impl<S: Store> Queue<S> {
         let (order, nodes, now) = self.store.parts_mut();
         order.rearm_due(nodes, p, next, now);
         Some(Expired { key, deadline, expiry, value: () })
+    }
+
+    /// Advances `now`. If the head is due, re-arms it at the tick that `rearm` returns for its
+    /// expiry and its value, as [`pop_and_reinsert`](Self::pop_and_reinsert) does. At `None` it
+    /// removes the timer, and returns its value.
+    #[inline]
+    pub fn pop_or_reinsert(
+        &mut self,
+        now: Tick,
+        rearm: impl FnOnce(Tick, &S::Value) -> Option<Tick>,
+    ) -> Option<Expired<S::Key, Option<S::Value>>> {
+        self.update_now(now);
+        let (order, nodes, now) = self.store.parts_mut();
+        let Due { handle: p, deadline, expiry } = order.due(nodes, now, &mut { usize::MAX })?;
+        let (key, next) = self.store.ask(p, |value| rearm(expiry, value))?;
+        let (order, nodes, now) = self.store.parts_mut();
+        if let Some(next) = next {
+            order.rearm_due(nodes, p, next, now);
+            return Some(Expired { key, deadline, expiry, value: None });
+        }
+        let _ = order.remove(nodes, p);
+        let (key, value) = self.store.give_back(p)?;
+        Some(Expired { key, deadline, expiry, value: Some(value) })
     }
 
     /// Advances `now` and passes every due timer to `sink` in order. Returns the number of

@@ -10,17 +10,19 @@
 //! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records reads no
 //! values, and its code does not depend on `T`. [`Together`] keeps both in one cell: a search that
 //! compares values reads one address range.
+//! [`Inline`] has a fixed number of cells, and needs no allocator.
 //!
 //! Arrivals take the slots of the free list, the last vacated one first, and then the free slots
-//! from `fresh` on by index. When few slots are live, the list is dropped, and `fresh` is 1 again:
+//! behind `seen` by index. When few slots are live, the list is dropped, and `seen` is 0 again:
 //! memory that is visited by index is faster than a long list in any order.
 //!
 //! # Invariants
 //! 1. The generation of a live slot is never 0. The compiler encodes a free slot by that zero.
 //! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
-//!    A slot that has used up its [`GENERATIONS`] is retired.
-//! 3. Each free slot that is not retired is on the free list exactly once, if its index is less
-//!    than `fresh`. No other slot is. The list runs through the records ([`Violation::Storage`],
+//!    A slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is not, since no
+//!    other could take its place: its generations begin again, at 1.
+//! 3. Each free slot that is not retired is on the free list exactly once, if its index is at most
+//!    `seen`. No other slot is. The list runs through the records ([`Violation::Storage`],
 //!    also for invariant 4).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
 //! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit. So an
@@ -33,19 +35,17 @@ use crate::Handle;
 #[cfg(doc)]
 use crate::Violation;
 
-#[cfg(feature = "alloc")]
 mod columns;
-#[cfg(feature = "alloc")]
+mod inline;
 mod slots;
+#[cfg(feature = "alloc")]
+mod vectors;
 
-#[cfg(feature = "alloc")]
-pub use columns::{Apart, Cell, Columns, Records, Together};
-#[cfg(feature = "alloc")]
+pub use columns::{Cell, Columns};
+pub use inline::Inline;
 pub use slots::Arena;
-
-// An index must not lose bits as a `usize`: otherwise a forged id could alias a real one.
 #[cfg(feature = "alloc")]
-const _: () = assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks");
+pub use vectors::{Apart, Records, Together};
 
 /// The index of a slot. It is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,7 +151,6 @@ impl<T> Slot<T> {
         matches!(self, Self::Live { generation, .. } if generation.get() > GENERATIONS)
     }
 
-    #[cfg(feature = "alloc")]
     fn is_usable(&self) -> bool {
         matches!(self, Self::Free { last } if *last < GENERATIONS)
     }

@@ -557,11 +557,11 @@ impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
     }
 
     #[inline]
-    fn ask(
+    fn ask<R>(
         &self,
         p: HookPtr<F>,
-        when: impl FnOnce(&&'a Timer<F, T>) -> Tick,
-    ) -> Option<(TimerRef<'a, F, T>, Tick)> {
+        when: impl FnOnce(&&'a Timer<F, T>) -> R,
+    ) -> Option<(TimerRef<'a, F, T>, R)> {
         let timer = Self::timer(p);
         Some((timer, when(&timer.get())))
     }

@@ -1,5 +1,5 @@
-//! Slab storage: the queue owns the payloads and names them by keys with generations. Safe code
-//! only.
+//! Slab storage: the queue owns the payloads and names them by keys with generations. It allocates
+//! slots as it grows ([`SlabQueue`]), or has a fixed number inside ([`InlineQueue`]). Safe code only.
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
 //! [`layout`](crate::layout) decides whether a record lies beside its payload or apart from it. A
@@ -8,17 +8,22 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
 use alloc::collections::TryReserveError;
 use core::fmt;
+use core::marker::PhantomData;
 
 pub use tickwright_nodes::arena::Idx;
-use tickwright_nodes::arena::{Arena, Columns, SlotId};
+use tickwright_nodes::arena::{Arena, Columns, Inline, SlotId};
 
 use crate::contract::{Exact, Expired, HeadChange, KeyError, Pending, Reject, Rejected, Tick, Violation};
+#[cfg(feature = "alloc")]
 use crate::layout::Layout;
 use crate::queue::store::{Store, sealed};
 use crate::queue::{Driven, Queue};
-use crate::structure::{Discipline, Due, Family, Nodes, Ordered, sorted};
+#[cfg(feature = "alloc")]
+use crate::structure::sorted;
+use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
 /// key is stale for ever once its timer has left the queue. A key is valid only in its own
@@ -49,7 +54,8 @@ const _: () = assert!(size_of::<Option<Key>>() == 8);
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 /// The records of family `F`, and the payloads.
-type ColumnsOf<F, T, L> = <L as Layout>::Columns<RecordOf<F>, T>;
+#[cfg(feature = "alloc")]
+pub(crate) type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<RecordOf<F>, T>;
 
 /// A timer queue that owns its payloads: family `F` over slab storage.
 ///
@@ -65,46 +71,46 @@ type ColumnsOf<F, T, L> = <L as Layout>::Columns<RecordOf<F>, T>;
 /// assert!(queue.remove(tea).is_err(), "a delivered key is stale");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SlabQueue<F, T> = Queue<Slab<F, T>>;
+#[cfg(feature = "alloc")]
+pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 
-/// The store of a [`SlabQueue`]: payloads in slots that the queue owns, with the family's layout
-/// unless `L` is another.
-pub struct Slab<F: Family, T, L: Layout = <F as Family>::Layout> {
+/// A timer queue that owns its payloads, in `N` slots inside the queue: family `F` without an
+/// allocator. A further insert is refused with [`Reject::Full`].
+///
+/// It has all of [`SlabQueue`] that needs no allocator, idle timers too. An empty queue is all
+/// zeros in most families, so a static of it takes no flash.
+///
+/// A slot is never retired, because no other could take its place. So clause 11 holds for 2^31 - 1
+/// timers of one slot: the key of a timer that is older than that may name another timer.
+///
+/// ```
+/// use tickwright_core::{InlineQueue, SortedList};
+///
+/// let mut queue: InlineQueue<SortedList, &str, 2> = InlineQueue::new();
+/// let reply = queue.insert_idle("reply")?;
+/// queue.arm(reply, 100)?;
+/// queue.insert(40, "blink")?;
+/// assert!(queue.insert(7, "no room").is_err());
+/// assert_eq!(queue.pop_expired(40).map(|timer| timer.value), Some("blink"));
+/// assert_eq!(queue.pop_and_keep(100).map(|timer| timer.key), Some(reply));
+/// assert!(queue.is_idle(reply), "its key and its slot stay");
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub type InlineQueue<F, T, const N: usize> = Queue<Slab<F, T, Inline<RecordOf<F>, T, N>>>;
+
+/// The store of a [`SlabQueue`] and of an [`InlineQueue`]: payloads in slots that the queue owns.
+pub struct Slab<F: Family, T, C> {
     pub(crate) order: F::Of<Idx>,
-    arena: Arena<ColumnsOf<F, T, L>>,
+    arena: Arena<C>,
     now: Tick,
+    _payloads: PhantomData<T>,
 }
 
-impl<F: Family, T, L: Layout> Queue<Slab<F, T, L>> {
+impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T, C>> {
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_last_generation(0)
-    }
-
-    /// An empty queue with room for `capacity` timers. It allocates nothing more for that many
-    /// timers.
-    ///
-    /// # Errors
-    /// [`Reject::Full`] when there is no memory for them, or when the family's bound is lower.
-    pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
-        let mut queue = Self::new();
-        queue.reserve(capacity)?;
-        Ok(queue)
-    }
-
-    /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
-    /// inserts are refused with [`Reject::Full`].
-    ///
-    /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
-    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
-    ///
-    /// # Errors
-    /// As [`with_capacity`](Self::with_capacity).
-    pub fn bounded(capacity: usize) -> Result<Self, Reject> {
-        let mut queue = Self::with_capacity(capacity)?;
-        queue.store.arena.bound(capacity);
-        Ok(queue)
     }
 
     /// Like [`new`](Self::new), but new slots start after generation `last`: for tests of
@@ -112,8 +118,9 @@ impl<F: Family, T, L: Layout> Queue<Slab<F, T, L>> {
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
-        let arena = Arena::starting_after(last, Columns::EMPTY);
-        Self { store: Slab { order: <F::Of<Idx> as Discipline<Idx>>::NEW, arena, now: 0 } }
+        let arena = Arena::starting_after(last, C::EMPTY);
+        let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
+        Self { store: Slab { order, arena, now: 0, _payloads: PhantomData } }
     }
 
     /// Makes room for `additional` more timers, so that the next `additional` inserts allocate
@@ -333,6 +340,42 @@ impl<F: Family, T, L: Layout> Queue<Slab<F, T, L>> {
             .filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1)))
     }
 
+    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
+    /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
+    /// although a timer may be due: call it again.
+    pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
+        self.update_now(now);
+        self.pop_within(budget)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, T> SlabQueue<F, T> {
+    /// An empty queue with room for `capacity` timers. It allocates nothing more for that many
+    /// timers.
+    ///
+    /// # Errors
+    /// [`Reject::Full`] when there is no memory for them, or when the family's bound is lower.
+    pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
+        let mut queue = Self::new();
+        queue.reserve(capacity)?;
+        Ok(queue)
+    }
+
+    /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
+    /// inserts are refused with [`Reject::Full`].
+    ///
+    /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
+    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
+    ///
+    /// # Errors
+    /// As [`with_capacity`](Self::with_capacity).
+    pub fn bounded(capacity: usize) -> Result<Self, Reject> {
+        let mut queue = Self::with_capacity(capacity)?;
+        queue.store.arena.bound(capacity);
+        Ok(queue)
+    }
+
     /// Iterates over all pending timers in the order of delivery, whatever the structure: by
     /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
     /// 24 bytes a timer for the time of the iteration.
@@ -361,17 +404,9 @@ impl<F: Family, T, L: Layout> Queue<Slab<F, T, L>> {
     pub fn heap_bytes(&self) -> usize {
         self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
     }
-
-    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
-    /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
-    /// although a timer may be due: call it again.
-    pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
-        self.update_now(now);
-        self.pop_within(budget)
-    }
 }
 
-impl<F: Family, T, L: Layout> Driven<'_, Slab<F, T, L>> {
+impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Driven<'_, Slab<F, T, C>> {
     /// As [`Queue::arm`].
     ///
     /// # Errors
@@ -433,19 +468,19 @@ impl<F: Family, T, L: Layout> Driven<'_, Slab<F, T, L>> {
     }
 }
 
-impl<F: Family, T, L: Layout> sealed::Sealed for Slab<F, T, L> {}
+impl<F: Family, T, C> sealed::Sealed for Slab<F, T, C> {}
 
-impl<F: Family, T, L: Layout> Store for Slab<F, T, L> {
+impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Store for Slab<F, T, C> {
     type Family = F;
     type Handle = Idx;
-    type Nodes = <ColumnsOf<F, T, L> as Columns>::Nodes;
+    type Nodes = C::Nodes;
     type Key = Key;
     type Value = T;
     type Name<'n>
         = Key
     where
         Self: 'n;
-    const QUEUE: &'static str = "SlabQueue";
+    const QUEUE: &'static str = if C::FIXED { "InlineQueue" } else { "SlabQueue" };
 
     #[inline]
     fn now(&self) -> Tick {
@@ -518,7 +553,7 @@ impl<F: Family, T, L: Layout> Store for Slab<F, T, L> {
     }
 
     #[inline]
-    fn ask(&self, p: Idx, when: impl FnOnce(&T) -> Tick) -> Option<(Key, Tick)> {
+    fn ask<R>(&self, p: Idx, when: impl FnOnce(&T) -> R) -> Option<(Key, R)> {
         self.arena.live(p).map(|(id, value)| (Key(id), when(value)))
     }
 
@@ -541,13 +576,13 @@ impl<F: Family, T, L: Layout> Store for Slab<F, T, L> {
     }
 }
 
-impl<F: Family, T, L: Layout> Default for Queue<Slab<F, T, L>> {
+impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Default for Queue<Slab<F, T, C>> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<F: Family, T, L: Layout> fmt::Debug for Slab<F, T, L> {
+impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> fmt::Debug for Slab<F, T, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slab").field("family", &F::ID).field("len", &self.count()).finish_non_exhaustive()
     }

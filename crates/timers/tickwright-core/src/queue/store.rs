@@ -75,7 +75,7 @@ pub trait Store: sealed::Sealed {
     fn give_back_idle(&mut self, key: Self::Key) -> Option<Self::Value>;
 
     /// Asks the caller's closure when a linked timer is due again.
-    fn ask(&self, p: Self::Handle, when: impl FnOnce(&Self::Value) -> Tick) -> Option<(Self::Key, Tick)>;
+    fn ask<R>(&self, p: Self::Handle, when: impl FnOnce(&Self::Value) -> R) -> Option<(Self::Key, R)>;
 
     /// Unlinks every timer, and drops it or returns it to its owner.
     fn give_back_all(&mut self);

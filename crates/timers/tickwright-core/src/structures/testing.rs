@@ -10,7 +10,7 @@ pub(crate) use tickwright_nodes::testing::{Random, STEPS, VecNodes, shuffled};
 use crate::contract::{Advance, Expired, HeadChange, KeyError, Order, Pending, Reject, Span, Tick};
 use crate::queue::Queue;
 use crate::queue::hook::{HookPtr, Hooks, Timer};
-use crate::queue::slab::{Idx, Slab};
+use crate::queue::slab::{ColumnsOf, Idx, Slab, SlabQueue};
 use crate::queue::store::{OrderOf, Store};
 use crate::structure::{Discipline, Family, Ordered};
 
@@ -96,13 +96,13 @@ pub(crate) struct Twin<S: Store, M = Exact> {
     id: fn(&S::Value) -> u32,
 }
 
-pub(crate) type SlabTwin<F, M = Exact> = Twin<Slab<F, u32>, M>;
+pub(crate) type SlabTwin<F, M = Exact> = Twin<Slab<F, u32, ColumnsOf<F, u32>>, M>;
 pub(crate) type HookTwin<'a, F, M = Exact> = Twin<Hooks<'a, F, u32>, M>;
 
 impl<F: Family, M: Model> SlabTwin<F, M> {
     pub(crate) fn over_slab(ids: u32) -> Self {
         let moves = <F::Of<Idx> as Discipline<Idx>>::MOVES;
-        Self::new(Queue::<Slab<F, u32>>::new(), moves, (0..ids).collect(), |&id| id)
+        Self::new(SlabQueue::<F, u32>::new(), moves, (0..ids).collect(), |&id| id)
     }
 }
 

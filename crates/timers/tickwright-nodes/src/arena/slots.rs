@@ -20,16 +20,17 @@ pub struct Arena<C> {
     pub columns: C,
     #[doc(hidden)]
     pub free: Option<Idx>,
-    /// The free slots before this one are on the free list, and the others are not.
+    /// The free slots up to this one are on the free list, and the others are not.
     #[doc(hidden)]
-    pub fresh: u32,
+    pub seen: u32,
     #[doc(hidden)]
     pub retired: u32,
     #[doc(hidden)]
     pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
-    /// At most [`MOST`].
+    /// At most [`MOST`]. 0 and of no meaning if the number of slots is fixed: an empty arena is then
+    /// all zeros, and a static of it takes no flash.
     limit: u32,
     #[doc(hidden)]
     pub len: usize,
@@ -45,8 +46,10 @@ impl<C: Columns> Arena<C> {
     /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        let (free, limit) = (None, MOST as u32);
-        Self { columns, free, fresh: 1, retired: 0, idle: 0, first_generation: last, limit, len: 0 }
+        // An index must not lose bits as a `usize`: otherwise a forged id could alias a real one.
+        const { assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks") };
+        let (free, limit) = (None, if C::FIXED { 0 } else { MOST as u32 });
+        Self { columns, free, seen: 0, retired: 0, idle: 0, first_generation: last, limit, len: 0 }
     }
 
     /// The number of live slots, idle ones included.
@@ -67,7 +70,7 @@ impl<C: Columns> Arena<C> {
     #[inline]
     #[must_use]
     pub const fn is_full(&self) -> bool {
-        self.len >= self.limit as usize
+        !C::FIXED && self.len >= self.limit as usize
     }
 
     /// Limits the arena to `limit` live slots. From now on it allocates only on request.
@@ -80,8 +83,11 @@ impl<C: Columns> Arena<C> {
     /// # Errors
     /// [`Full`] when the bound is lower, or when there are too few indices.
     pub fn missing(&self, additional: usize) -> Result<usize, Full> {
-        let total =
-            self.len.checked_add(additional).filter(|&total| total <= self.limit as usize).ok_or(Full)?;
+        let total = self
+            .len
+            .checked_add(additional)
+            .filter(|&total| C::FIXED || total <= self.limit as usize)
+            .ok_or(Full)?;
         if additional == 0 {
             return Ok(0);
         }
@@ -135,13 +141,16 @@ impl<C: Columns> Arena<C> {
     /// arrivals take a slot from the free list.
     #[inline(never)]
     fn take_fresh(&mut self) -> Option<Idx> {
-        while (self.fresh as usize) < self.columns.len() {
-            let at = self.fresh as usize;
-            self.fresh += 1;
+        while (self.seen as usize) + 1 < self.columns.len() {
+            self.seen += 1;
+            let at = self.seen as usize;
             // Any other slot is live or retired.
             if self.columns.slot(at).is_some_and(Slot::is_usable) {
                 return Idx::of(at);
             }
+        }
+        if C::FIXED {
+            return None;
         }
         let used = self.columns.len();
         if used == 0 || used == self.columns.capacity() {
@@ -149,7 +158,7 @@ impl<C: Columns> Arena<C> {
         }
         let index = Idx::of(self.columns.len()).filter(|index| index.at() <= Self::SLOTS)?;
         self.columns.push(self.first_generation);
-        self.fresh = index.number() + 1;
+        self.seen = index.number();
         Some(index)
     }
 
@@ -158,7 +167,7 @@ impl<C: Columns> Arena<C> {
     #[cold]
     fn drop_list(&mut self) {
         self.free = None;
-        self.fresh = 1;
+        self.seen = 0;
     }
 
     /// Gets memory for one more slot, and for slot 0, which it appends.
@@ -184,9 +193,11 @@ impl<C: Columns> Arena<C> {
         let slot = self.columns.slot_mut(index.at())?;
         debug_assert!(!slot.is_idle());
         let Slot::Live { generation, .. } = *slot else { return None };
-        let vacated = mem::replace(slot, Slot::Free { last: generation.get() });
-        if generation.get() < GENERATIONS {
-            if index.number() < self.fresh {
+        let is_worn = generation.get() == GENERATIONS;
+        let vacated =
+            mem::replace(slot, Slot::Free { last: if C::FIXED && is_worn { 0 } else { generation.get() } });
+        if C::FIXED || !is_worn {
+            if index.number() <= self.seen {
                 self.columns.set_vacant(index, self.free);
                 self.free = Some(index);
             } else {
@@ -197,7 +208,7 @@ impl<C: Columns> Arena<C> {
             self.retired += 1;
         }
         self.len -= 1;
-        if self.fresh > LONG && self.len < FEW && self.fresh - LONG > self.retired {
+        if self.seen >= LONG && self.len < FEW && self.seen - LONG >= self.retired {
             self.drop_list();
         }
         match vacated {
@@ -344,12 +355,13 @@ impl<C: Columns> Arena<C> {
     /// # Errors
     /// [`Violation::Storage`].
     pub fn check(&self) -> Result<(), Violation> {
-        let slots = || (0..self.columns.len()).filter_map(|at| self.columns.slot(at));
+        let slots = || (1..self.columns.len()).filter_map(|at| self.columns.slot(at));
         let live = slots().filter(|slot| slot.is_live()).count();
-        let usable = slots().skip(1).filter(|slot| slot.is_usable()).count();
-        let listed = slots().take(self.fresh as usize).skip(1).filter(|slot| slot.is_usable()).count();
+        let usable = slots().filter(|slot| slot.is_usable()).count();
+        let listed = slots().take(self.seen as usize).filter(|slot| slot.is_usable()).count();
         let idle = slots().filter(|slot| slot.is_idle()).count();
         if !self.columns.is_complete()
+            || self.columns.slot(0).is_some_and(Slot::is_live)
             || live != self.len
             || idle != self.idle as usize
             || live + usable + self.retired as usize != self.columns.len().saturating_sub(1)
@@ -361,7 +373,7 @@ impl<C: Columns> Arena<C> {
         // Invariant: `found` slots of the free list have been visited, and each was usable.
         while let Some(p) = next {
             found += 1;
-            let is_listed = p.number() < self.fresh && self.columns.slot(p.at()).is_some_and(Slot::is_usable);
+            let is_listed = p.number() <= self.seen && self.columns.slot(p.at()).is_some_and(Slot::is_usable);
             if found > listed || !is_listed {
                 return Err(Violation::Storage);
             }

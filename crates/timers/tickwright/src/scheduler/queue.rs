@@ -1,9 +1,10 @@
 //! The queue of a scheduler: a [`SlabQueue`] of entries, whose structure is chosen when the
 //! scheduler is made. A timer that is idle, running or put aside is idle in the queue.
 
-use tickwright_core::layout::Together;
 use tickwright_core::queue::slab::Slab;
+use tickwright_core::structure::Discipline;
 use tickwright_core::{Family, Key, Pending, Queue as Timers, Tick, Violation};
+use tickwright_nodes::arena::{Idx, Together};
 
 use super::timer::Entry;
 
@@ -59,7 +60,10 @@ impl Tape for () {
 
 /// The timers of family `F`. An operation reads an entry whenever it reads a record, so both lie in
 /// one cell.
-pub(super) type Entries<F> = Timers<Slab<F, Entry, Together>>;
+pub(super) type Entries<F> = Timers<Slab<F, Entry, Together<RecordOf<F>, Entry>>>;
+
+/// The record that family `F` keeps for each timer.
+pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 struct Taped<F: Family, T: Tape> {
     queue: Entries<F>,

@@ -194,3 +194,24 @@ fn a_bounded_pop_keeps_its_timer() {
     assert!(moves < 10, "a far timer moves down");
     assert!(queue.is_idle(key) && queue.check().is_ok());
 }
+
+/// The key of a timer that left 2^31 - 1 timers ago names the timer of today: see `InlineQueue`.
+#[test]
+fn slots_inside_a_queue_are_never_retired() {
+    let mut queue = InlineQueue::<SortedList, u32, 2>::new();
+    let first = queue.insert(5, 0).unwrap();
+    let Some(Slot::Live { generation, .. }) = queue.store.arena.columns.slot_mut(1) else { unreachable!() };
+    *generation = NonZeroU32::new(GENERATIONS).unwrap();
+    let last = queue.peek().unwrap().key;
+    assert!(last != first && queue.remove(first).is_err());
+    assert_eq!(queue.remove(last), Ok(0));
+    assert_eq!(queue.insert(5, 1), Ok(first));
+    assert!(queue.remove(last).is_err());
+    let other = queue.insert(5, 2).unwrap();
+    assert!(queue.insert(5, 3).is_err(), "both slots are taken");
+    assert_eq!((queue.store.arena.retired, queue.check()), (0, Ok(())));
+    queue.disarm(other).unwrap();
+    queue.clear();
+    assert_eq!((queue.is_empty(), queue.idle(), queue.check()), (true, 0, Ok(())));
+    assert_eq!([0, 1, 2].map(|value| queue.insert(9, value).is_ok()), [true, true, false]);
+}

@@ -1,0 +1,312 @@
+//! Records and slots in vectors, which grow.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::columns::{Cell, Columns};
+use super::{Full, Idx, Slot};
+use crate::{Nodes, Record, hint};
+
+/// The records of an arena whose slots lie apart; index 0 is never used.
+#[derive(Debug)]
+pub struct Records<R>(#[doc(hidden)] pub Vec<R>, Beside);
+
+/// Where the slots of the records lie: a prefetch of a node also fetches its slot. The address
+/// serves as a hint alone: nobody reads through it.
+#[derive(Clone, Copy, Debug)]
+struct Beside {
+    address: usize,
+    stride: usize,
+}
+
+impl Beside {
+    const NONE: Self = Self { address: 0, stride: 0 };
+
+    fn of<T>(slots: &[T]) -> Self {
+        Self { address: slots.as_ptr().addr(), stride: size_of::<T>() }
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        if self.stride > 0 {
+            let address = self.address.wrapping_add(at.wrapping_mul(self.stride));
+            hint::prefetch(core::ptr::without_provenance::<u8>(address));
+        }
+    }
+}
+
+impl<R> Records<R> {
+    /// No records.
+    pub const EMPTY: Self = Self(Vec::new(), Beside::NONE);
+
+    /// The number of records for which there is memory.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// Makes room for `additional` more records, and reserves for later growth.
+    ///
+    /// # Errors
+    /// [`Full`] when there is no memory.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve(additional).map_err(|_| Full)
+    }
+
+    /// Makes room for exactly `additional` more records.
+    ///
+    /// # Errors
+    /// [`Full`] when there is no memory.
+    pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve_exact(additional).map_err(|_| Full)
+    }
+
+    /// Appends an idle record. The caller has made room for it.
+    pub fn push(&mut self)
+    where
+        R: Record<Idx>,
+    {
+        self.0.push(R::IDLE);
+    }
+
+    /// Bytes on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<R>()
+    }
+
+    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
+    pub fn forget(&mut self)
+    where
+        R: Record<Idx>,
+    {
+        if R::REMEMBERS {
+            self.0.iter_mut().for_each(R::forget);
+        }
+    }
+
+    /// Iterates over all records, that of index 0 first.
+    pub fn iter(&self) -> impl Iterator<Item = &R> + '_ {
+        self.0.iter()
+    }
+}
+
+impl<R> Nodes<Idx, R> for Records<R> {
+    #[inline]
+    fn record(&self, p: Idx) -> &R {
+        &self.0[p.at()]
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Idx) -> &mut R {
+        &mut self.0[p.at()]
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        let at = p.map_or(0, Idx::at);
+        hint::prefetch(self.0.as_ptr().wrapping_add(at));
+        self.1.prefetch(at);
+    }
+}
+
+/// Records in one vector, slots in another.
+#[derive(Debug)]
+pub struct Apart<R, T> {
+    /// The records, which an algorithm follows.
+    pub records: Records<R>,
+    #[doc(hidden)]
+    pub slots: Vec<Slot<T>>,
+}
+
+impl<R: Record<Idx>, T> Columns for Apart<R, T> {
+    type Record = R;
+    type Value = T;
+    type Nodes = Records<R>;
+
+    const EMPTY: Self = Self { records: Records::EMPTY, slots: Vec::new() };
+
+    #[inline]
+    fn nodes(&self) -> &Records<R> {
+        &self.records
+    }
+
+    #[inline]
+    fn nodes_mut(&mut self) -> &mut Records<R> {
+        &mut self.records
+    }
+
+    fn forget(&mut self) {
+        self.records.forget();
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.records.0.len() >= self.slots.len()
+    }
+
+    fn capacity(&self) -> usize {
+        self.records.capacity().min(self.slots.capacity())
+    }
+
+    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.records.try_reserve(additional)?;
+        self.slots.try_reserve(additional).map_err(|_| Full)?;
+        self.records.1 = Beside::of(&self.slots);
+        Ok(())
+    }
+
+    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.records.try_reserve_exact(additional)?;
+        self.slots.try_reserve_exact(additional).map_err(|_| Full)?;
+        self.records.1 = Beside::of(&self.slots);
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, last: u32) {
+        self.records.push();
+        self.slots.push(Slot::Free { last });
+    }
+
+    #[inline]
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.records.record(p).next_vacant()
+    }
+
+    #[inline]
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        self.records.record_mut(p).set_vacant(next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        *self.records.record_mut(p) = R::IDLE;
+    }
+
+    #[inline]
+    fn slot(&self, at: usize) -> Option<&Slot<T>> {
+        self.slots.get(at)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<T>> {
+        self.slots.get_mut(at)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.records.heap_bytes() + self.slots.capacity() * size_of::<Slot<T>>()
+    }
+}
+
+/// Keeps each record beside its slot.
+pub struct Together<R, T>(#[doc(hidden)] pub Vec<Cell<R, T>>);
+
+impl<R, T> fmt::Debug for Together<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Together").field("cells", &self.0.len()).finish()
+    }
+}
+
+impl<R: Record<Idx>, T> Columns for Together<R, T> {
+    type Record = R;
+    type Value = T;
+    type Nodes = Self;
+
+    const EMPTY: Self = Self(Vec::new());
+
+    #[inline]
+    fn nodes(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn nodes_mut(&mut self) -> &mut Self {
+        self
+    }
+
+    fn forget(&mut self) {
+        if R::REMEMBERS {
+            self.0.iter_mut().for_each(|cell| cell.record.forget());
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_complete(&self) -> bool {
+        true
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve(additional).map_err(|_| Full)
+    }
+
+    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+        self.0.try_reserve_exact(additional).map_err(|_| Full)
+    }
+
+    #[inline]
+    fn push(&mut self, last: u32) {
+        self.0.push(Cell { record: R::IDLE, slot: Slot::Free { last } });
+    }
+
+    #[inline]
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.record(p).next_vacant()
+    }
+
+    #[inline]
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        self.record_mut(p).set_vacant(next);
+    }
+
+    fn set_idle(&mut self, p: Idx) {
+        *self.record_mut(p) = R::IDLE;
+    }
+
+    #[inline]
+    fn slot(&self, at: usize) -> Option<&Slot<T>> {
+        self.0.get(at).map(|cell| &cell.slot)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<T>> {
+        self.0.get_mut(at).map(|cell| &mut cell.slot)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Cell<R, T>>()
+    }
+}
+
+impl<R: Record<Idx>, T> Nodes<Idx, R> for Together<R, T> {
+    #[inline]
+    fn record(&self, p: Idx) -> &R {
+        &self.0[p.at()].record
+    }
+
+    #[inline]
+    fn record_mut(&mut self, p: Idx) -> &mut R {
+        &mut self.0[p.at()].record
+    }
+
+    #[inline]
+    fn prefetch(&self, p: Option<Idx>) {
+        let cell = self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at));
+        hint::prefetch(cell);
+        // A cell may lie in two cache lines.
+        if !64usize.is_multiple_of(size_of::<Cell<R, T>>()) {
+            hint::prefetch(cell.wrapping_add(1).cast::<u8>().wrapping_sub(1));
+        }
+    }
+}
