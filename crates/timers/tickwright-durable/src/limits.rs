@@ -1,0 +1,10 @@
+//! What a store holds.
+
+/// The longest id, in bytes. The shortest has one byte.
+pub const MAX_ID: usize = 255;
+/// The longest payload, in bytes: 1 MiB.
+pub const MAX_PAYLOAD: usize = 1 << 20;
+/// The latest due time, in microseconds since 1970: the end of the year 9999.
+pub const MAX_DUE: i64 = 253_402_300_799_999_999;
+/// The version of the schema that this crate reads and writes.
+pub const SCHEMA: i64 = 1;

@@ -1,0 +1,498 @@
+//! The core: what an owner or a standby asks of the store, and when. It does no I/O and reads no
+//! clock.
+
+use std::collections::HashSet;
+
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::statement::{Announced, Answer, Firing, NEVER, Outcome, Settled, Shard, Statement, Waiting};
+use crate::window::Window;
+use crate::writer::unexpected;
+
+/// One participant of a shard: the owner, or a standby.
+///
+/// ```text
+/// start -> statement -> (the adapter executes it) -> answer -> statement -> ... -> None -> finish
+///                                                 -> failed -> Rollback -> None
+/// ```
+///
+/// `host` is the time by a steady clock of the caller's, in microseconds from any origin.
+#[derive(Debug)]
+pub struct Owner {
+    settings: Settings,
+    /// 0: a standby.
+    epoch: i64,
+    /// The epoch that may be taken over at once: it is this participant's own.
+    resume: Option<i64>,
+    /// No turn has seen the shard yet: the owner of the same name is a predecessor.
+    is_new: bool,
+    window: Window,
+    /// As committed.
+    announced: Announced,
+    /// (seq, attempt) of each firing that waits for an answer.
+    held: HashSet<(i64, i64)>,
+    answers: Vec<Settled>,
+    /// The engine's clock minus the host's.
+    offset: i64,
+    /// When to look at the shard's row, by the host's clock.
+    look_at: i64,
+    /// After a failure, no statement before this time by the host's clock.
+    retry_at: i64,
+    /// How long the last failure made this participant wait.
+    delay: i64,
+    resigning: bool,
+    stage: Stage,
+    turn: Turn,
+    metrics: Metrics,
+}
+
+/// What is executed next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    /// A look without a transaction.
+    Glance,
+    Begin,
+    Guard,
+    Look,
+    Acquire,
+    Orphan,
+    Settle,
+    Early,
+    Load,
+    Claim,
+    Announce,
+    Commit,
+    Rollback,
+}
+
+/// What one transaction has done so far.
+#[derive(Debug, Default)]
+struct Turn {
+    epoch: i64,
+    now: i64,
+    early: bool,
+    settles: usize,
+    claims: Vec<Waiting>,
+    claimed: Vec<Firing>,
+    taken_over: bool,
+    announced: Option<Announced>,
+}
+
+/// What a participant has done since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Capacity: timers in memory that wait.
+    pub window: usize,
+    /// Capacity: firings that wait for an answer.
+    pub held: usize,
+    /// Punctuality: firings.
+    pub firings: u64,
+    /// Punctuality: the sum of their lateness, in microseconds.
+    pub late_us: u64,
+    /// Punctuality: the greatest lateness, in microseconds.
+    pub late_max_us: u64,
+    /// Recovery: how often this participant became the owner.
+    pub takeovers: u64,
+    /// Recovery: firings that were not the first ones of their timers.
+    pub repeated: u64,
+    /// Recovery: firings whose answers came too late, because the lease was lost.
+    pub lost: u64,
+    /// Health: statements, without those of adds and cancels.
+    pub statements: u64,
+    /// Health: commits of turns.
+    pub commits: u64,
+    /// Health: errors of the engine in turns.
+    pub failures: u64,
+}
+
+impl Owner {
+    /// A standby that becomes the owner if nobody else is.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            epoch: 0,
+            resume: None,
+            is_new: true,
+            window: Window::new(NEVER),
+            announced: Announced { wake: NEVER, high: NEVER, lease: NEVER },
+            held: HashSet::new(),
+            answers: Vec::new(),
+            offset: 0,
+            look_at: i64::MIN,
+            retry_at: i64::MIN,
+            delay: 0,
+            resigning: false,
+            stage: Stage::Idle,
+            turn: Turn::default(),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// The epoch, or 0 while this is a standby.
+    #[must_use]
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
+    /// How this participant takes part.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// When to call [`start`](Self::start) next, by the host's clock; `i64::MAX` if never.
+    #[must_use]
+    pub fn next(&self) -> i64 {
+        self.wanted().max(self.retry_at)
+    }
+
+    fn wanted(&self) -> i64 {
+        if self.epoch == 0 {
+            return self.look_at;
+        }
+        if self.has_answers() || self.resigning {
+            return i64::MIN;
+        }
+        let renew = if self.held.is_empty() {
+            NEVER
+        } else {
+            self.announced.lease.saturating_sub(self.settings.margin / 2)
+        };
+        let wake = self.window.wake().min(renew);
+        let wake = if wake == NEVER { i64::MAX } else { wake.saturating_sub(self.offset) };
+        wake.min(self.look_at)
+    }
+
+    /// Whether answers wait for a turn.
+    #[must_use]
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// Makes [`next`](Self::next) return a time that has passed: something may have changed.
+    pub fn look_again(&mut self) {
+        self.look_at = i64::MIN;
+    }
+
+    /// Learns what the engine's clock shows.
+    pub fn clock(&mut self, now: i64, host: i64) {
+        self.offset = now.saturating_sub(host);
+    }
+
+    /// Begins a turn, or a look if that is enough. Has no effect within a turn.
+    pub fn start(&mut self, host: i64) {
+        if self.stage != Stage::Idle {
+            return;
+        }
+        let now = host.saturating_add(self.offset);
+        let is_busy = self.window.wake() <= now || self.has_answers() || self.resigning;
+        let is_owner = self.epoch != 0;
+        let takes_turn = if is_owner { is_busy || !self.held.is_empty() } else { self.is_new };
+        self.begin(if takes_turn { Stage::Begin } else { Stage::Glance });
+    }
+
+    /// The statement to execute now; `None` between turns.
+    #[must_use]
+    pub fn statement(&self) -> Option<Statement> {
+        let turn = &self.turn;
+        Some(match self.stage {
+            Stage::Idle => return None,
+            Stage::Glance | Stage::Look => Statement::Look,
+            Stage::Begin => Statement::Begin,
+            Stage::Guard => Statement::Guard { alone: true },
+            Stage::Acquire => Statement::Acquire { owner: self.settings.name.clone() },
+            Stage::Orphan => Statement::Orphan,
+            Stage::Settle => {
+                Statement::Settle { epoch: turn.epoch, answers: self.answers[..turn.settles].to_vec() }
+            }
+            Stage::Early => Statement::Early,
+            Stage::Load => {
+                let (due, seq) = self.window.high();
+                Statement::Load { due, seq, limit: self.settings.page }
+            }
+            Stage::Claim => Statement::Claim { epoch: turn.epoch, now: turn.now, rows: turn.claims.clone() },
+            Stage::Announce => Statement::Announce { announced: turn.announced? },
+            Stage::Commit => Statement::Commit,
+            Stage::Rollback => Statement::Rollback,
+        })
+    }
+
+    /// Takes in what the statement returned. `host` is read after that.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the answer is none of this statement, or if there is no memory. The
+    /// turn then rolls back.
+    pub fn answer(&mut self, answer: Answer, host: i64) -> Result<(), Error> {
+        self.metrics.statements += 1;
+        match (self.stage, answer) {
+            (Stage::Glance, Answer::Shard(shard)) => self.glanced(&shard, host),
+            (Stage::Begin, _) => self.stage = Stage::Guard,
+            (Stage::Guard, _) => self.stage = Stage::Look,
+            (Stage::Look, Answer::Shard(shard)) => self.looked(&shard, host),
+            (Stage::Acquire, _) => self.stage = Stage::Orphan,
+            (Stage::Orphan, Answer::Rows(rows)) => {
+                let low = rows.iter().map(|row| row.due).min().unwrap_or(NEVER);
+                self.window = Window::new(self.window.far().min(low));
+                self.settle();
+            }
+            (Stage::Settle, Answer::Rows(rows)) => {
+                self.learn(rows)?;
+                for settled in &self.answers[..self.turn.settles] {
+                    self.window.finish(&settled.id, settled.seq);
+                }
+                self.early();
+            }
+            (Stage::Early, Answer::Rows(rows)) => {
+                self.learn(rows)?;
+                self.load();
+            }
+            (Stage::Load, Answer::Rows(rows)) => {
+                let until = self.turn.now.saturating_add(self.settings.span);
+                if !self.window.load(rows, self.settings.page, until) {
+                    return Err(no_memory());
+                }
+                self.claim();
+            }
+            (Stage::Claim, Answer::Claimed(firings)) => {
+                let running: HashSet<i64> = firings.iter().map(|firing| firing.seq).collect();
+                for row in core::mem::take(&mut self.turn.claims) {
+                    if !running.contains(&row.seq) {
+                        self.window.finish(&row.id, row.seq);
+                    }
+                }
+                self.turn.claimed = firings;
+                self.turn.claimed.sort_unstable_by_key(|firing| (firing.due, firing.seq));
+                self.announce();
+            }
+            (Stage::Announce, _) => self.stage = Stage::Commit,
+            (Stage::Commit, _) => self.committed(host),
+            (Stage::Rollback, _) => self.stage = Stage::Idle,
+            (_, other) => return Err(unexpected(&other)),
+        }
+        Ok(())
+    }
+
+    /// Takes in that the statement failed, or that [`answer`](Self::answer) did. The caller
+    /// executes the `Rollback` that follows, whatever comes of it. The next turn begins after 50
+    /// ms, after twice that if it fails too, and so on up to 3.2 s.
+    pub fn failed(&mut self, error: &Error, host: i64) {
+        self.metrics.failures += 1;
+        self.delay = (self.delay * 2).clamp(50_000, 3_200_000);
+        self.retry_at = host.saturating_add(self.delay);
+        if matches!(error, Error::UnknownOutcome(_)) {
+            self.unknown();
+        } else if self.epoch != 0 && self.stage != Stage::Glance {
+            // What the turn loaded and popped is as before in the store. What was put since the
+            // last turn, and is due before `wake`, is among the early rows.
+            self.window = Window::new(self.announced.wake);
+            self.look_at = i64::MIN;
+        }
+        let is_open = !matches!(self.stage, Stage::Idle | Stage::Glance | Stage::Rollback);
+        self.turn = Turn::default();
+        self.stage = if is_open { Stage::Rollback } else { Stage::Idle };
+    }
+
+    /// The firings of the turn that has ended. The caller runs them and answers each.
+    pub fn finish(&mut self) -> Vec<Firing> {
+        if self.stage == Stage::Idle { core::mem::take(&mut self.turn.claimed) } else { Vec::new() }
+    }
+
+    /// Answers a firing; the next turn writes the answer. `false` if the firing has an answer, or
+    /// was lost with the lease: then it is or was delivered again.
+    ///
+    /// # Errors
+    /// [`Error::DueOutOfRange`] for [`Outcome::Again`]. The firing then still waits for an answer.
+    pub fn settle_firing(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
+        if let Outcome::Again(due) = outcome {
+            due.resolve(0)?;
+        }
+        let is_ours = firing.fence == self.epoch && self.held.remove(&(firing.seq, firing.attempt));
+        if is_ours {
+            let (id, seq, attempt) = (firing.id.clone(), firing.seq, firing.attempt);
+            self.answers.push(Settled { id, seq, attempt, outcome });
+        }
+        Ok(is_ours)
+    }
+
+    /// Learns that a `Put` of this epoch was committed.
+    pub fn put(&mut self, row: Waiting, near: i64) {
+        if near == self.epoch && self.epoch != 0 && !self.window.learn(row) {
+            self.unknown();
+        }
+    }
+
+    /// Learns that a timer was cancelled.
+    pub fn cancelled(&mut self, id: &str) {
+        self.window.forget(id);
+    }
+
+    /// Learns that the outcome of a commit of this participant's is not known: it takes a new epoch
+    /// at its next turn.
+    pub fn unknown(&mut self) {
+        if self.epoch != 0 {
+            self.resume = Some(self.epoch);
+        }
+        self.lose();
+        self.look_at = i64::MIN;
+    }
+
+    /// Makes the next turn write the answers and end the lease, so that another process takes over
+    /// at once.
+    pub fn resign(&mut self) {
+        self.resigning = self.epoch != 0;
+    }
+
+    /// What this participant has done.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics { window: self.window.len(), held: self.held.len(), ..self.metrics }
+    }
+
+    fn begin(&mut self, stage: Stage) {
+        self.turn = Turn::default();
+        self.stage = stage;
+    }
+
+    fn glanced(&mut self, shard: &Shard, host: i64) {
+        self.clock(shard.now, host);
+        self.stage = Stage::Idle;
+        if self.epoch == 0 {
+            if self.may_take(shard) { self.begin(Stage::Begin) } else { self.stand_by(shard, host) }
+        } else if shard.epoch != self.epoch {
+            self.lose();
+            self.stand_by(shard, host);
+        } else if shard.early.is_some() {
+            self.begin(Stage::Begin);
+        } else {
+            self.look_at = self.next_look(host);
+        }
+    }
+
+    fn looked(&mut self, shard: &Shard, host: i64) {
+        self.clock(shard.now, host);
+        self.is_new &= self.epoch != 0 || self.may_take(shard);
+        self.turn.now = shard.now;
+        self.turn.early = shard.early.is_some();
+        self.turn.epoch = self.epoch;
+        if self.epoch == 0 && self.may_take(shard) {
+            self.turn.epoch = shard.epoch + 1;
+            self.turn.taken_over = true;
+            let low = shard.announced.wake.min(shard.early.unwrap_or(NEVER));
+            self.window = Window::new(low);
+            self.stage = Stage::Acquire;
+        } else if self.epoch == 0 || shard.epoch != self.epoch {
+            self.lose();
+            self.stand_by(shard, host);
+            self.stage = Stage::Rollback;
+        } else {
+            if self.window.is_past(shard.now) {
+                self.window = Window::new(self.announced.wake);
+                self.turn.early = true;
+            }
+            self.settle();
+        }
+    }
+
+    /// The lease is over, or the owner is this participant or its predecessor.
+    fn may_take(&self, shard: &Shard) -> bool {
+        self.lease(shard) < shard.now
+            || self.resume == Some(shard.epoch)
+            || (self.is_new && shard.owner == self.settings.name)
+    }
+
+    fn lease(&self, shard: &Shard) -> i64 {
+        let early = shard.early.map_or(NEVER, |due| due.saturating_add(self.settings.margin));
+        shard.announced.lease.min(early)
+    }
+
+    fn settle(&mut self) {
+        self.turn.settles = self.answers.len();
+        if self.turn.settles > 0 { self.stage = Stage::Settle } else { self.early() }
+    }
+
+    fn early(&mut self) {
+        if self.turn.early && !self.resigning { self.stage = Stage::Early } else { self.load() }
+    }
+
+    fn load(&mut self) {
+        if self.window.far() <= self.turn.now && !self.resigning {
+            self.stage = Stage::Load;
+        } else {
+            self.claim();
+        }
+    }
+
+    fn claim(&mut self) {
+        if !self.resigning {
+            self.turn.claims = self.window.due(self.turn.now, self.settings.batch);
+        }
+        if self.turn.claims.is_empty() { self.announce() } else { self.stage = Stage::Claim }
+    }
+
+    fn announce(&mut self) {
+        let (wake, high) = (self.window.wake(), self.window.far());
+        let is_busy = !self.held.is_empty() || !self.turn.claimed.is_empty();
+        let back = if is_busy { self.turn.now } else { wake.max(self.turn.now) };
+        let lease = if self.resigning { 0 } else { back.saturating_add(self.settings.margin) };
+        self.turn.announced = Some(Announced { wake, high, lease });
+        self.stage = Stage::Announce;
+    }
+
+    fn committed(&mut self, host: i64) {
+        let turn = &self.turn;
+        self.stage = Stage::Idle;
+        self.delay = 0;
+        self.epoch = turn.epoch;
+        self.resume = None;
+        self.is_new = false;
+        self.announced = turn.announced.unwrap_or(self.announced);
+        self.answers.drain(..turn.settles);
+        self.metrics.commits += 1;
+        self.metrics.takeovers += u64::from(turn.taken_over);
+        for firing in &mut self.turn.claimed {
+            firing.late = self.turn.now.saturating_sub(firing.due);
+            self.held.insert((firing.seq, firing.attempt));
+            let late = u64::try_from(firing.late).unwrap_or(0);
+            self.metrics.firings += 1;
+            self.metrics.late_us += late;
+            self.metrics.late_max_us = self.metrics.late_max_us.max(late);
+            self.metrics.repeated += u64::from(firing.attempt > 1);
+        }
+        self.look_at = self.next_look(host);
+        if self.resigning {
+            self.resigning = false;
+            self.lose();
+            self.look_at = i64::MAX;
+        }
+    }
+
+    fn learn(&mut self, rows: Vec<Waiting>) -> Result<(), Error> {
+        if rows.into_iter().all(|row| self.window.learn(row)) { Ok(()) } else { Err(no_memory()) }
+    }
+
+    /// Becomes a standby.
+    fn lose(&mut self) {
+        self.metrics.lost += (self.held.len() + self.answers.len()) as u64;
+        self.epoch = 0;
+        self.held.clear();
+        self.answers.clear();
+        self.window = Window::new(NEVER);
+    }
+
+    fn stand_by(&mut self, shard: &Shard, host: i64) {
+        let wait = self.lease(shard).saturating_sub(shard.now).saturating_add(1);
+        let end = if self.lease(shard) == NEVER { NEVER } else { host.saturating_add(wait) };
+        self.look_at = self.next_look(host).min(end);
+    }
+
+    fn next_look(&self, host: i64) -> i64 {
+        self.settings.rescan.map_or(i64::MAX, |rescan| host.saturating_add(rescan))
+    }
+}
+
+fn no_memory() -> Error {
+    Error::Engine("no memory for the timers that wait".into())
+}

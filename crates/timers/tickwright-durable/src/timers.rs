@@ -1,0 +1,305 @@
+//! One thread's timers: adds, and a loop that takes what is due.
+
+use core::fmt;
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::error::Error;
+use crate::owner::{Metrics, Owner};
+use crate::settings::Settings;
+use crate::statement::{Answer, Cancelled, Due, Engine, Firing, Outcome, Statement, Timer, Waiting};
+use crate::writer::{self, Added};
+
+/// The timers of one shard, for a loop of your own.
+///
+/// ```
+/// use std::time::Duration;
+/// use tickwright_durable::{Due, Settings, Timers, sqlite::Sqlite};
+///
+/// # let file = std::env::temp_dir().join(format!("tickwright-doc-{}.db", std::process::id()));
+/// let mut timers = Timers::new(Sqlite::open(&file)?, Settings::alone());
+/// timers.replace("tea", Due::after(Duration::from_millis(20)), b"Earl Grey")?;
+/// let mut cups = 0;
+/// while cups == 0 {
+///     std::thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(1)));
+///     for firing in timers.take_due()? {
+///         assert_eq!((&*firing.id, &*firing.payload), ("tea", &b"Earl Grey"[..]));
+///         cups += 1;
+///         timers.done(&firing);
+///     }
+/// }
+/// timers.close()?; // writes the answer
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Timers<E> {
+    engine: E,
+    owner: Owner,
+    start: Instant,
+}
+
+impl<E: Engine> Timers<E> {
+    /// Takes part in the delivery of the timers of a store. Executes no statement.
+    #[must_use]
+    pub fn new(engine: E, settings: Settings) -> Self {
+        Self { engine, owner: Owner::new(settings), start: Instant::now() }
+    }
+
+    /// Adds a timer, unless one of this id exists. It is durable when this returns. Costs one
+    /// commit; [`batch`](Self::batch) shares a commit among many.
+    ///
+    /// # Errors
+    /// The arguments that [`Error`] names, or what the engine reports.
+    pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
+        self.batch(|batch| batch.add(id, due, payload))
+    }
+
+    /// Adds a timer, in the place of the one of this id if that exists. What runs of the old one is
+    /// not stopped; its answer has no effect.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn replace(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
+        self.batch(|batch| batch.replace(id, due, payload))
+    }
+
+    /// Deletes a timer.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn cancel(&mut self, id: &str) -> Result<Cancelled, Error> {
+        self.batch(|batch| batch.cancel(id))
+    }
+
+    /// Runs several adds, replaces and cancels in one transaction. If `work` or one of the calls
+    /// returns an error, none takes place.
+    ///
+    /// # Errors
+    /// That of `work`, or what the engine reports.
+    pub fn batch<T>(&mut self, work: impl FnOnce(&mut Batch<'_, E>) -> Result<T, Error>) -> Result<T, Error> {
+        let near = self.owner.epoch();
+        self.engine.execute(&Statement::Begin)?;
+        let mut batch = Batch { engine: &mut self.engine, near, changes: Vec::new(), failure: None };
+        let result = work(&mut batch);
+        let (changes, failure) = (batch.changes, batch.failure);
+        // An engine may have ended the transaction at an error that `work` ignored.
+        let result = result.and_then(|value| failure.map_or(Ok(value), Err));
+        let result = result.and_then(|value| self.engine.execute(&Statement::Commit).map(|_| value));
+        if let Err(error) = &result {
+            let _ = self.engine.execute(&Statement::Rollback);
+            if matches!(error, Error::UnknownOutcome(_)) {
+                self.owner.unknown();
+            }
+            return result;
+        }
+        for change in changes {
+            match change {
+                Change::Put(row) => self.owner.put(row, near),
+                Change::Cancel(id) => self.owner.cancelled(&id),
+            }
+        }
+        result
+    }
+
+    /// Reads a timer.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn get(&mut self, id: &str) -> Result<Option<Timer>, Error> {
+        writer::get(&mut self.engine, id)
+    }
+
+    /// The earliest due time of the timers that wait, in microseconds since 1970.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn next_due(&mut self) -> Result<Option<i64>, Error> {
+        Ok(self.list(None, 1)?.first().map(|row| row.due))
+    }
+
+    /// Up to `limit` timers that wait, in the order in which they are due, behind `after`.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn list(&mut self, after: Option<&Waiting>, limit: usize) -> Result<Vec<Waiting>, Error> {
+        writer::list(&mut self.engine, after, limit)
+    }
+
+    /// How long a loop may sleep before it calls [`take_due`](Self::take_due); `None` if there is
+    /// nothing to wait for. Executes no statement.
+    ///
+    /// Over SQLite this is at most a second, because the wall clock may be set.
+    #[must_use]
+    pub fn poll_timeout(&mut self) -> Option<Duration> {
+        let host = self.host();
+        let clock = self.engine.clock();
+        if let Some(now) = clock {
+            self.owner.clock(now, host);
+        }
+        match self.owner.next() {
+            i64::MAX => None,
+            next => {
+                let wait = u64::try_from(next.saturating_sub(host)).unwrap_or(0);
+                Some(Duration::from_micros(if clock.is_some() { wait.min(1_000_000) } else { wait }))
+            }
+        }
+    }
+
+    /// Writes the answers to what was taken before, and takes what is due: at most a batch.
+    /// Executes no statement if there is neither. Answer each firing with [`done`](Self::done),
+    /// [`again`](Self::again) or [`release`](Self::release).
+    ///
+    /// # Errors
+    /// What the engine reports. The answers are kept, and written later; until then
+    /// [`poll_timeout`](Self::poll_timeout) grows with each error, to 3.2 s.
+    pub fn take_due(&mut self) -> Result<Vec<Firing>, Error> {
+        if self.poll_timeout().is_none_or(|wait| !wait.is_zero()) {
+            return Ok(Vec::new());
+        }
+        self.turn()?;
+        Ok(self.owner.finish())
+    }
+
+    /// The timer is done, and is deleted in the next [`take_due`](Self::take_due). `false` if the
+    /// lease was lost meanwhile: the timer is delivered again.
+    pub fn done(&mut self, firing: &Firing) -> bool {
+        self.owner.settle_firing(firing, Outcome::Done).unwrap_or(false)
+    }
+
+    /// The timer waits again, as a new one. `Due::At(firing.due + period)` is a grid without drift.
+    ///
+    /// # Errors
+    /// [`Error::DueOutOfRange`]. The firing then still waits for an answer.
+    pub fn again(&mut self, firing: &Firing, due: Due) -> Result<bool, Error> {
+        self.owner.settle_firing(firing, Outcome::Again(due))
+    }
+
+    /// The timer is delivered again soon, with a greater attempt.
+    pub fn release(&mut self, firing: &Firing) -> bool {
+        self.owner.settle_firing(firing, Outcome::Release).unwrap_or(false)
+    }
+
+    /// Makes the next [`take_due`](Self::take_due) look at what others wrote.
+    pub fn look_again(&mut self) {
+        self.owner.look_again();
+    }
+
+    /// Whether this process delivers; otherwise another one does, and this one stands by.
+    #[must_use]
+    pub fn is_owner(&self) -> bool {
+        self.owner.epoch() != 0
+    }
+
+    /// What this participant has done.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.owner.metrics()
+    }
+
+    /// The engine, for what an adapter offers beside statements.
+    pub fn engine(&mut self) -> &mut E {
+        &mut self.engine
+    }
+
+    /// Writes the answers and ends the lease, so that another process takes over at once. A firing
+    /// without an answer is delivered again.
+    ///
+    /// # Errors
+    /// What the engine reports. Nothing is lost then: the lease ends by itself.
+    pub fn close(mut self) -> Result<E, Error> {
+        self.owner.resign();
+        if self.is_owner() {
+            self.turn()?;
+        }
+        Ok(self.engine)
+    }
+
+    fn turn(&mut self) -> Result<(), Error> {
+        self.owner.start(self.host());
+        while let Some(statement) = self.owner.statement() {
+            let result = match self.engine.execute(&statement) {
+                Ok(answer) => {
+                    let host = self.host();
+                    self.owner.answer(answer, host)
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = result {
+                self.owner.failed(&error, self.host());
+                if let Some(rollback) = self.owner.statement() {
+                    let _ = self.engine.execute(&rollback);
+                    let _ = self.owner.answer(Answer::Nothing, 0);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn host(&self) -> i64 {
+        i64::try_from(self.start.elapsed().as_micros()).unwrap_or(i64::MAX)
+    }
+}
+
+impl<E> fmt::Debug for Timers<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timers").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+enum Change {
+    Put(Waiting),
+    Cancel(String),
+}
+
+/// The calls of one transaction: see [`Timers::batch`].
+pub struct Batch<'a, E> {
+    engine: &'a mut E,
+    near: i64,
+    changes: Vec<Change>,
+    failure: Option<Error>,
+}
+
+impl<E: Engine> Batch<'_, E> {
+    /// As [`Timers::add`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
+        let put = self.put(id, due, payload, false)?;
+        let added = if put.is_some() { Added::Added } else { Added::Exists };
+        Ok(added)
+    }
+
+    /// As [`Timers::replace`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn replace(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
+        self.put(id, due, payload, true).map(drop)
+    }
+
+    /// As [`Timers::cancel`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn cancel(&mut self, id: &str) -> Result<Cancelled, Error> {
+        let cancelled = writer::cancel(self.engine, id);
+        self.failure = self.failure.take().or(cancelled.as_ref().err().cloned());
+        self.changes.push(Change::Cancel(id.into()));
+        cancelled
+    }
+
+    fn put(&mut self, id: &str, due: Due, payload: &[u8], replace: bool) -> Result<Option<Waiting>, Error> {
+        let put = writer::put(self.engine, id, due, payload, replace, self.near);
+        self.failure = self.failure.take().or(put.as_ref().err().cloned());
+        self.changes.extend(put.clone()?.map(Change::Put));
+        put
+    }
+}
+
+impl<E> fmt::Debug for Batch<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("changes", &self.changes.len()).finish_non_exhaustive()
+    }
+}
