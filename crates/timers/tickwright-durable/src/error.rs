@@ -43,6 +43,8 @@ pub enum Error {
     Disconnected(String),
     /// The connection was lost during a commit: the call has taken place, or it has not.
     UnknownOutcome(String),
+    /// The thread of a [`Background`](crate::Background) was stopped.
+    Stopped,
     /// Another error of the engine, in its words.
     Engine(String),
 }
@@ -78,6 +80,7 @@ impl fmt::Display for Error {
                 f,
                 "the connection was lost during a commit, which may have taken place: look with `get`, or repeat the call: {what}"
             ),
+            Self::Stopped => f.write_str("the timers were stopped: make them again"),
             Self::Engine(what) => write!(f, "the engine reports: {what}"),
         }
     }

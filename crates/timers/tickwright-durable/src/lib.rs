@@ -4,6 +4,7 @@
 #[doc = include_str!("../../../../docs/durable.md")]
 struct Protocol;
 
+mod background;
 mod error;
 mod limits;
 mod owner;
@@ -17,6 +18,7 @@ mod timers;
 mod window;
 mod writer;
 
+pub use background::{Background, Firings};
 pub use error::Error;
 pub use limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD, SCHEMA};
 pub use owner::{Metrics, Owner};

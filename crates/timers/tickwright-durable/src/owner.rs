@@ -156,14 +156,20 @@ impl Owner {
         if self.has_answers() || self.resigning {
             return i64::MIN;
         }
-        let renew = if self.held.is_empty() {
-            NEVER
-        } else {
-            self.announced.lease.saturating_sub(self.settings.margin / 2)
-        };
-        let wake = self.window.wake().min(renew);
+        // A full hand takes nothing more.
+        let wake = if self.held.len() < self.settings.batch { self.window.wake() } else { NEVER };
         let wake = if wake == NEVER { i64::MAX } else { wake.saturating_sub(self.offset) };
-        wake.min(self.look_at)
+        wake.min(self.renew_at()).min(self.look_at)
+    }
+
+    /// When the lease of the firings without an answer is half over, by the host's clock;
+    /// `i64::MAX` if there are none.
+    #[must_use]
+    pub fn renew_at(&self) -> i64 {
+        if self.held.is_empty() || self.epoch == 0 {
+            return i64::MAX;
+        }
+        self.announced.lease.saturating_sub(self.settings.margin / 2).saturating_sub(self.offset)
     }
 
     /// Whether answers wait for a turn.
@@ -236,7 +242,7 @@ impl Owner {
             (Stage::Orphan, Answer::Rows(rows)) => {
                 let low = rows.iter().map(|row| row.due).min().unwrap_or(NEVER);
                 self.window = Window::new(self.window.far().min(low));
-                self.settle();
+                self.write_answers();
             }
             (Stage::Settle, Answer::Rows(rows)) => {
                 self.learn(rows)?;
@@ -305,7 +311,7 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::DueOutOfRange`] for [`Outcome::Again`]. The firing then still waits for an answer.
-    pub fn settle_firing(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
+    pub fn settle(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
         if let Outcome::Again(due) = outcome {
             due.resolve(0)?;
         }
@@ -380,8 +386,7 @@ impl Owner {
         if self.epoch == 0 && self.may_take(shard) {
             self.turn.epoch = shard.epoch + 1;
             self.turn.taken_over = true;
-            let low = shard.announced.wake.min(shard.early.unwrap_or(NEVER));
-            self.window = Window::new(low);
+            self.window = Window::new(shard.announced.wake);
             self.stage = Stage::Acquire;
         } else if self.epoch == 0 || shard.epoch != self.epoch {
             self.lose();
@@ -392,7 +397,7 @@ impl Owner {
                 self.window = Window::new(self.announced.wake);
                 self.turn.early = true;
             }
-            self.settle();
+            self.write_answers();
         }
     }
 
@@ -404,11 +409,11 @@ impl Owner {
     }
 
     fn lease(&self, shard: &Shard) -> i64 {
-        let early = shard.early.map_or(NEVER, |due| due.saturating_add(self.settings.margin));
+        let early = shard.early.map_or(NEVER, |back| back.saturating_add(self.settings.margin));
         shard.announced.lease.min(early)
     }
 
-    fn settle(&mut self) {
+    fn write_answers(&mut self) {
         self.turn.settles = self.answers.len();
         if self.turn.settles > 0 { self.stage = Stage::Settle } else { self.early() }
     }
@@ -427,7 +432,8 @@ impl Owner {
 
     fn claim(&mut self) {
         if !self.resigning {
-            self.turn.claims = self.window.due(self.turn.now, self.settings.batch);
+            let limit = self.settings.batch.saturating_sub(self.held.len());
+            self.turn.claims = self.window.due(self.turn.now, limit);
         }
         if self.turn.claims.is_empty() { self.announce() } else { self.stage = Stage::Claim }
     }

@@ -56,7 +56,8 @@ impl Settings {
         Self { span: micros(window), ..self }
     }
 
-    /// How many timers one turn claims at most: 256 unless said otherwise, and at least 1.
+    /// How many firings have no answer at one time: at most 256 unless said otherwise, and at least
+    /// 1. A turn claims as many as are missing.
     #[must_use]
     pub fn batch(self, batch: usize) -> Self {
         Self { batch: batch.max(1), ..self }

@@ -29,7 +29,7 @@ CREATE TABLE tickwright_shard (
     wake INTEGER NOT NULL DEFAULT 0, high INTEGER NOT NULL DEFAULT 9223372036854775807,
     lease INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE tickwright_early (
-    shard INTEGER NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL,
+    shard INTEGER NOT NULL, id TEXT NOT NULL, back INTEGER NOT NULL,
     PRIMARY KEY (shard, id)) STRICT, WITHOUT ROWID;";
 
 /// A connection to a file of timers.
@@ -153,7 +153,7 @@ impl<'a> Within<'a> {
 
     fn look(&self) -> rusqlite::Result<Answer> {
         let sql = "SELECT owner, epoch, wake, high, lease,
-            (SELECT min(due) FROM tickwright_early WHERE shard = ?1) FROM tickwright_shard WHERE shard = ?1";
+            (SELECT min(back) FROM tickwright_early WHERE shard = ?1) FROM tickwright_shard WHERE shard = ?1";
         let shard = self.connection.prepare_cached(sql)?.query_row([self.shard], |row| {
             Ok(Shard {
                 now: now(),
@@ -196,8 +196,8 @@ impl<'a> Within<'a> {
         }
         if due < wake || (due < high && epoch != near) {
             let sql = "INSERT INTO tickwright_early VALUES (?, ?, ?)
-                ON CONFLICT (shard, id) DO UPDATE SET due = excluded.due";
-            self.connection.prepare_cached(sql)?.execute(params![self.shard, id, due])?;
+                ON CONFLICT (shard, id) DO UPDATE SET back = excluded.back";
+            self.connection.prepare_cached(sql)?.execute(params![self.shard, id, due.max(now())])?;
         }
         Ok(Answer::Put(Some(Waiting { id: id.clone(), due, seq })))
     }

@@ -242,7 +242,8 @@ pub struct Shard {
     pub epoch: i64,
     /// What the owner announced.
     pub announced: Announced,
-    /// The earliest timer of which the owner may not know.
+    /// When the owner should be back for the first of the early timers: when that is due, or when
+    /// it was put if that was later.
     pub early: Option<i64>,
 }
 

@@ -163,7 +163,7 @@ impl<E: Engine> Timers<E> {
     /// The timer is done, and is deleted in the next [`take_due`](Self::take_due). `false` if the
     /// lease was lost meanwhile: the timer is delivered again.
     pub fn done(&mut self, firing: &Firing) -> bool {
-        self.owner.settle_firing(firing, Outcome::Done).unwrap_or(false)
+        self.answer(firing, Outcome::Done).unwrap_or(false)
     }
 
     /// The timer waits again, as a new one. `Due::At(firing.due + period)` is a grid without drift.
@@ -171,12 +171,27 @@ impl<E: Engine> Timers<E> {
     /// # Errors
     /// [`Error::DueOutOfRange`]. The firing then still waits for an answer.
     pub fn again(&mut self, firing: &Firing, due: Due) -> Result<bool, Error> {
-        self.owner.settle_firing(firing, Outcome::Again(due))
+        self.answer(firing, Outcome::Again(due))
     }
 
     /// The timer is delivered again soon, with a greater attempt.
     pub fn release(&mut self, firing: &Firing) -> bool {
-        self.owner.settle_firing(firing, Outcome::Release).unwrap_or(false)
+        self.answer(firing, Outcome::Release).unwrap_or(false)
+    }
+
+    /// Answers a firing: `false` as for [`done`](Self::done).
+    ///
+    /// # Errors
+    /// [`Error::DueOutOfRange`]. The firing then still waits for an answer.
+    pub fn answer(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
+        self.owner.settle(firing, outcome)
+    }
+
+    /// Whether a [`take_due`](Self::take_due) is wanted before more firings run, so that the lease
+    /// does not end.
+    #[must_use]
+    pub fn must_renew(&self) -> bool {
+        self.owner.renew_at() <= self.host()
     }
 
     /// Makes the next [`take_due`](Self::take_due) look at what others wrote.

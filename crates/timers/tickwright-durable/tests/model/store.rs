@@ -21,7 +21,7 @@ pub(crate) enum Mutant {
     SameAttempt,
     /// A takeover does not look for what was running.
     NoOrphans,
-    /// A takeover begins its load at `wake`, and forgets what was running or is early.
+    /// A takeover begins its load at `wake`, and forgets what was running.
     LostLowerBound,
     /// A cancel promises that nothing begins, whatever runs.
     CancelIgnoresDoubt,
@@ -265,7 +265,7 @@ impl Store {
             let Announced { wake, high, .. } = self.tables.announced;
             let is_far = *near == self.tables.epoch || self.is(Mutant::EarlyBeforeWakeOnly);
             if (due < wake || (due < high && !is_far)) && !self.is(Mutant::NoEarlyRow) {
-                open.early.push((id.clone(), Some(due)));
+                open.early.push((id.clone(), Some(due.max(now))));
             }
             open.rows.push((id.clone(), Some(row)));
             open.changes.push(match old {

@@ -276,7 +276,7 @@ impl World {
             _ => Outcome::Done,
         };
         let owner = self.processes[at].owner.as_mut().expect("it claimed");
-        let is_ours = owner.settle_firing(firing, outcome).expect("in range");
+        let is_ours = owner.settle(firing, outcome).expect("in range");
         if is_ours && outcome == Outcome::Release {
             self.judge.released(firing);
         }
@@ -296,7 +296,10 @@ impl World {
         ids.dedup();
         let id = ids[0].clone();
         let delay = if self.random.one_in(8) { 60 * SECOND } else { 8 * SECOND };
-        let due = Due::After(self.random.below(delay));
+        let due = match self.random.below(8) {
+            0 => Due::At(self.engine() - self.random.below(60 * SECOND)),
+            _ => Due::After(self.random.below(delay)),
+        };
         let statement = match self.random.below(10) {
             0..5 => Statement::Put { id, due, payload: Vec::new(), replace: false, near },
             5..7 => Statement::Put { id, due, payload: Vec::new(), replace: true, near },
@@ -387,9 +390,6 @@ impl World {
                         Some(Mutant::TakeoverAtOnce) if epoch == 0 => shard.announced.lease = 0,
                         Some(Mutant::LeaseIgnoresEarly) if shard.announced.lease >= shard.now => {
                             shard.early = shard.early.filter(|due| epoch != 0 || due + margin >= shard.now);
-                        }
-                        Some(Mutant::LostLowerBound) if epoch == 0 && shard.early.is_some() => {
-                            shard.early = shard.early.map(|due| due.max(shard.announced.wake));
                         }
                         _ => {}
                     }

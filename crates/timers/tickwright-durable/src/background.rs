@@ -1,0 +1,282 @@
+//! A thread that takes what is due: it runs a function, or hands firings to futures.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::error::Error;
+use crate::statement::{Cancelled, Due, Engine, Firing, Outcome};
+use crate::timers::Timers;
+use crate::writer::Added;
+
+/// Timers whose loop runs on a thread of its own. Its clones are the same timers.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use tickwright_durable::{Background, Due, Outcome, Settings, Timers, sqlite::Sqlite};
+///
+/// # let file = std::env::temp_dir().join(format!("tickwright-background-{}.db", std::process::id()));
+/// let (sender, receiver) = mpsc::channel();
+/// let timers = Timers::new(Sqlite::open(&file)?, Settings::alone());
+/// let background = Background::spawn(timers, move |firing| {
+///     sender.send(firing.id.to_string()).ok();
+///     Outcome::Done
+/// })?;
+/// background.add("now", Due::After(0), b"")?;
+/// assert_eq!(receiver.recv()?, "now");
+/// background.stop()?;
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// If the function panics, the thread ends, and the firing is delivered again by the next owner.
+pub struct Background<E> {
+    shared: Arc<Shared<E>>,
+}
+
+struct Shared<E> {
+    state: Mutex<State<E>>,
+    changed: Condvar,
+}
+
+struct State<E> {
+    /// `None` after the stop.
+    timers: Option<Timers<E>>,
+    is_stopping: bool,
+    /// The error of the last turn, if it failed.
+    failure: Option<Error>,
+    inbox: VecDeque<Firing>,
+    waker: Option<Waker>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<E: Engine + Send + 'static> Background<E> {
+    /// Starts a thread that runs a function for each firing, one at a time. What the function
+    /// returns is the answer. While it runs, adds and cancels do not wait.
+    ///
+    /// # Errors
+    /// That of the operating system, if it makes no thread.
+    pub fn spawn(
+        timers: Timers<E>,
+        run: impl FnMut(&Firing) -> Outcome + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::start(timers, Some(Box::new(run)))
+    }
+
+    /// Starts a thread that hands firings to futures. Answer each with [`done`](Self::done) or
+    /// [`answer`](Self::answer). At most a batch of firings has no answer at one time.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    pub fn channel(timers: Timers<E>) -> io::Result<(Self, Firings<E>)> {
+        let background = Self::start(timers, None)?;
+        let shared = background.shared.clone();
+        Ok((background, Firings { shared }))
+    }
+
+    fn start(timers: Timers<E>, mut run: Option<Run>) -> io::Result<Self> {
+        let (inbox, waker, thread) = (VecDeque::new(), None, None);
+        let state = State { timers: Some(timers), is_stopping: false, failure: None, inbox, waker, thread };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let running = shared.clone();
+        let thread =
+            thread::Builder::new().name("tickwright-durable".into()).spawn(move || running.run(&mut run))?;
+        shared.lock().thread = Some(thread);
+        Ok(Self { shared })
+    }
+
+    /// Adds a timer: see [`Timers::add`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn add(&self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
+        self.with(|timers| timers.add(id, due, payload))?
+    }
+
+    /// Replaces a timer: see [`Timers::replace`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn replace(&self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
+        self.with(|timers| timers.replace(id, due, payload))?
+    }
+
+    /// Deletes a timer: see [`Timers::cancel`].
+    ///
+    /// # Errors
+    /// As [`Timers::add`].
+    pub fn cancel(&self, id: &str) -> Result<Cancelled, Error> {
+        self.with(|timers| timers.cancel(id))?
+    }
+
+    /// The timer is done. `false` if the lease was lost meanwhile: the timer is delivered again.
+    pub fn done(&self, firing: &Firing) -> bool {
+        self.answer(firing, Outcome::Done).unwrap_or(false)
+    }
+
+    /// Answers a firing: `false` as for [`done`](Self::done).
+    ///
+    /// # Errors
+    /// [`Error::DueOutOfRange`].
+    pub fn answer(&self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
+        self.with(|timers| timers.answer(firing, outcome))?
+    }
+
+    /// Runs a function with the timers, under their lock.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] after [`stop`](Self::stop).
+    pub fn with<T>(&self, work: impl FnOnce(&mut Timers<E>) -> T) -> Result<T, Error> {
+        let result = self.shared.lock().timers.as_mut().map(work).ok_or(Error::Stopped);
+        self.shared.changed.notify_all();
+        result
+    }
+
+    /// Makes the thread look at what others wrote: for a hint that something was committed.
+    pub fn look_again(&self) {
+        let _ = self.with(Timers::look_again);
+    }
+
+    /// The error of the last turn, if it failed. The thread repeats the turn by itself.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.shared.lock().failure.clone()
+    }
+
+    /// Ends the thread, writes the answers and ends the lease. Waits for the function that runs,
+    /// unless that function calls this: then its answer is lost, and the timer is delivered again.
+    /// Without this call the thread runs until the process ends.
+    ///
+    /// # Errors
+    /// What the engine reports: see [`Timers::close`].
+    pub fn stop(&self) -> Result<(), Error> {
+        let thread = {
+            let mut state = self.shared.lock();
+            state.is_stopping = true;
+            state.thread.take()
+        };
+        self.shared.changed.notify_all();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
+            let _ = thread.join();
+        }
+        let (timers, waker) = {
+            let mut state = self.shared.lock();
+            (state.timers.take(), state.waker.take())
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        timers.map_or(Ok(()), |timers| timers.close().map(drop))
+    }
+}
+
+type Run = Box<dyn FnMut(&Firing) -> Outcome + Send>;
+
+impl<E> Shared<E> {
+    /// A panic under the lock leaves whole data: the store has what was committed.
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E: Engine> Shared<E> {
+    fn run(&self, run: &mut Option<Run>) {
+        let mut state = self.lock();
+        while !state.is_stopping {
+            let Some(timers) = &mut state.timers else { return };
+            let wait = timers.poll_timeout();
+            if wait != Some(Duration::ZERO) {
+                state = self.sleep(state, wait);
+                continue;
+            }
+            let taken = timers.take_due();
+            state.failure = taken.as_ref().err().cloned();
+            state.inbox.extend(taken.unwrap_or_default());
+            let Some(run) = run else {
+                let is_empty = state.inbox.is_empty();
+                if let Some(waker) = state.waker.take_if(|_| !is_empty) {
+                    drop(state);
+                    waker.wake();
+                    state = self.lock();
+                }
+                continue;
+            };
+            while let Some(firing) = state.inbox.pop_front() {
+                drop(state);
+                let outcome = run(&firing);
+                state = self.lock();
+                let Some(timers) = &mut state.timers else { return };
+                if timers.answer(&firing, outcome).is_err() {
+                    // Its due time is out of range: the timer stays, and waits for a repetition.
+                    let _ = timers.answer(&firing, Outcome::Release);
+                }
+                if timers.must_renew() {
+                    let taken = timers.take_due();
+                    state.inbox.extend(taken.unwrap_or_default());
+                }
+                if state.is_stopping {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn sleep<'a>(
+        &'a self,
+        state: MutexGuard<'a, State<E>>,
+        wait: Option<Duration>,
+    ) -> MutexGuard<'a, State<E>> {
+        match wait {
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(wait) => self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0,
+        }
+    }
+}
+
+/// The firings of a [`Background::channel`].
+pub struct Firings<E> {
+    shared: Arc<Shared<E>>,
+}
+
+impl<E: Engine> Firings<E> {
+    /// The next firing; `None` after the stop. A future that is dropped loses no firing.
+    pub async fn next(&mut self) -> Option<Firing> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// As [`next`](Self::next), for a future of your own.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Firing>> {
+        let mut state = self.shared.lock();
+        match state.inbox.pop_front() {
+            Some(firing) => Poll::Ready(Some(firing)),
+            None if state.timers.is_none() => Poll::Ready(None),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<E> Clone for Background<E> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<E> fmt::Debug for Background<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Background").field("failure", &self.shared.lock().failure).finish_non_exhaustive()
+    }
+}
+
+impl<E> fmt::Debug for Firings<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Firings").field("waiting", &self.shared.lock().inbox.len()).finish_non_exhaustive()
+    }
+}
