@@ -208,7 +208,6 @@ impl fmt::Display for Reject {
 
 impl core::error::Error for Reject {}
 
-#[cfg(feature = "alloc")]
 impl From<tickwright_nodes::arena::Full> for Reject {
     fn from(_: tickwright_nodes::arena::Full) -> Self {
         Self::Full

@@ -39,8 +39,9 @@
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
-//!   Without this feature the crate has [`HookQueue`] and [`InlineQueue`] over [`SortedList`], [`RbTreeCached`],
-//!   [`BoundedHeap`] and the wheels. The crate is `no_std` with the feature and without.
+//!   Without this feature the crate has [`HookQueue`] and [`InlineQueue`] over [`SortedList`],
+//!   [`RbTreeCached`], [`BoundedHeap`] and the wheels. The crate is `no_std` with the feature and
+//!   without.
 //! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
 //!   extension). Timers, and queues over hooks, can then be statics there. A queue draws its
 //!   identity in the critical section that the program provides. On other targets the feature

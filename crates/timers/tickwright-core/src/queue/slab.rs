@@ -1,5 +1,6 @@
 //! Slab storage: the queue owns the payloads and names them by keys with generations. It allocates
-//! slots as it grows ([`SlabQueue`]), or has a fixed number inside ([`InlineQueue`]). Safe code only.
+//! slots as it grows ([`SlabQueue`]), or has a fixed number inside ([`InlineQueue`]). Safe code
+//! only.
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
 //! [`layout`](crate::layout) decides whether a record lies beside its payload or apart from it. A
@@ -347,6 +348,12 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         self.update_now(now);
         self.pop_within(budget)
     }
+
+    /// The bytes that the queue has allocated, without what payloads own themselves.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -397,12 +404,6 @@ impl<F: Family, T> SlabQueue<F, T> {
     pub fn iter_sorted(&self) -> Result<impl Iterator<Item = (Pending<Key>, &T)> + '_, TryReserveError> {
         let nodes = sorted(&self.store.order, self.store.arena.columns.nodes(), self.len())?;
         Ok(nodes.filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1))))
-    }
-
-    /// The bytes that the queue has allocated, without what payloads own themselves.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
     }
 }
 

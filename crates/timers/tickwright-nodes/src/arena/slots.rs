@@ -29,8 +29,8 @@ pub struct Arena<C> {
     pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
-    /// At most [`MOST`]. 0 and of no meaning if the number of slots is fixed: an empty arena is then
-    /// all zeros, and a static of it takes no flash.
+    /// At most [`MOST`]. 0 and of no meaning if the number of slots is fixed: an empty arena is
+    /// then all zeros, and a static of it takes no flash.
     limit: u32,
     #[doc(hidden)]
     pub len: usize,
