@@ -68,9 +68,9 @@ use crate::structure::{Family, Handle, Shape};
 /// *Why the head is cheap.* The run holds no dead entry, and nothing earlier is elsewhere: its
 /// first timer is the head, and a pop verifies nothing.
 ///
-/// *Why no branch is mispredicted.* An insert passes over the run in blocks of eight cells, and
-/// each cell chooses among three values. A bucket is sorted by ranks: the rank of a timer is the
-/// number of smaller keys, and all pairs are compared.
+/// *Why no branch is mispredicted.* An insert passes over the run in blocks of four or eight
+/// cells, and each cell chooses among three values. A bucket is sorted by ranks: the rank of a
+/// timer is the number of smaller keys, and all pairs are compared.
 ///
 /// *Why no operation searches.* A removal from a bucket leaves the entry in its place, dead. A
 /// timer that moves to a later tick keeps its entry, and is placed again when the entry's tick

@@ -7,8 +7,8 @@ use core::num::NonZeroU32;
 use super::{Columns, Full, GENERATIONS, Idx, MOST, Slot, SlotId, slots_for};
 use crate::{Handle, Record, Violation};
 
-/// With fewer live slots than this, a long free list is dropped. A later arrival may pass over as
-/// many live slots, and over those that are retired.
+/// When fewer live slots than this are left, a long free list is dropped. A later arrival may pass
+/// over as many live slots, and over those that are retired.
 const FEW: usize = 64;
 
 /// A list of fewer slots is kept, since they lie in a cache. Retired slots do not count.
@@ -165,9 +165,11 @@ impl<C: Columns> Arena<C> {
     /// Takes all slots off the free list. A list of slots that were vacated in any order is a chain
     /// of cache misses: the next arrivals take the slots by index.
     #[cold]
-    fn drop_list(&mut self) {
-        self.free = None;
-        self.seen = 0;
+    fn drop_long_list(&mut self) {
+        if self.seen >= LONG && self.seen - LONG >= self.retired {
+            self.free = None;
+            self.seen = 0;
+        }
     }
 
     /// Gets memory for one more slot, and for slot 0, which it appends.
@@ -208,8 +210,8 @@ impl<C: Columns> Arena<C> {
             self.retired += 1;
         }
         self.len -= 1;
-        if self.seen >= LONG && self.len < FEW && self.seen - LONG >= self.retired {
-            self.drop_list();
+        if self.len == FEW - 1 {
+            self.drop_long_list();
         }
         match vacated {
             Slot::Live { value, .. } => Some((SlotId { index, generation }, value)),

@@ -16,7 +16,7 @@ fn hold(condition: bool, violation: Violation) -> Result<(), Violation> {
 
 impl<P: Handle> Ladder<P> {
     pub(super) fn check_all(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
-        hold(self.live == len, Violation::Count)?;
+        hold(self.live as usize == len, Violation::Count)?;
         self.check_run(nodes)?;
         self.check_rungs()?;
         let mut slots = Vec::new();

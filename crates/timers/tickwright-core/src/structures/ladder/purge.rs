@@ -19,7 +19,7 @@ impl<P: Handle> Ladder<P> {
     /// Drops some dead entries if there are many.
     #[inline]
     pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
-        if self.dead() > few_dead(self.live) {
+        if self.dead() > few_dead(self.live as usize) {
             self.purge_some(nodes);
         }
     }

@@ -41,8 +41,15 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     fn place(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
         if u128::from(expiry) >= self.run_end {
-            return self.place_outside(nodes, p, expiry, now);
+            self.place_outside(nodes, p, expiry, now);
+        } else {
+            self.place_in_run(nodes, p, expiry, now);
         }
+    }
+
+    /// The rest of [`place`](Self::place), for a tick before the run's end.
+    #[inline]
+    fn place_in_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
         if self.run.len() < LONG && self.run.fits(expiry) {
             return self.run.insert(expiry, p.number());
         }
@@ -117,14 +124,6 @@ impl<P: Handle> Ladder<P> {
         }
         let next = self.run.iter().map(|(tick, _)| tick).find(|&tick| tick > first);
         next.unwrap_or(if expiry < first { first } else { first + u64::from(first < expiry) })
-    }
-
-    /// Removes the first timer of the run, which is due.
-    #[inline]
-    fn take_first(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) {
-        self.run.drop_first();
-        self.live -= 1;
-        nodes.record_mut(p).leave();
     }
 
     /// Inserts into a slot whose last timers have left entries behind.
@@ -218,15 +217,21 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.live += 1;
-        // Fast path: there are entries outside, and there is memory for another.
-        if u128::from(expiry) >= self.run_end && self.entries > 0 && self.entries < self.limit {
+        if u128::from(expiry) < self.run_end {
+            record.arm(expiry, sequence);
+            let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
+            self.place_in_run(nodes, p, expiry, now);
+            return HeadChange::when(is_first);
+        }
+        let is_first = self.run.is_empty();
+        if self.entries > 0 && self.entries < self.limit {
+            // There are entries outside, and there is memory for another.
             let entry = record.arm_with_entry(expiry, sequence, p.number());
             self.file(expiry, entry, false);
-            return HeadChange::when(self.run.is_empty());
+        } else {
+            record.arm(expiry, sequence);
+            self.place_outside(nodes, p, expiry, now);
         }
-        record.arm(expiry, sequence);
-        let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
-        self.place(nodes, p, expiry, now);
         HeadChange::when(is_first)
     }
 
@@ -340,7 +345,9 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         budget: &mut usize,
     ) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
-        self.take_first(nodes, due.handle);
+        // Its record stays as it is: no entry makes it current.
+        self.run.drop_first();
+        self.live -= 1;
         if self.run.is_empty() {
             // The queue subtracts one for the timer itself.
             *budget -= 1;

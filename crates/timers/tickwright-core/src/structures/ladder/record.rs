@@ -40,7 +40,8 @@ impl Entry {
 const VERSION: u32 = 0xff << 24;
 /// The lowest bit of a version.
 const NEXT_VERSION: u32 = 1 << 24;
-/// A mark: a timer is pending in the slot.
+/// A mark: a timer is pending in the slot, or was until a pop took it from the run. The mark
+/// matters only while the slot's current entry waits, and a timer in the run has no such entry.
 const LIVE: u32 = 1 << 16;
 /// A mark: the slot's current entry is in a bucket. If the slot is vacant, another timer may take
 /// the entry over.

@@ -370,8 +370,9 @@ impl<P: Handle> Ladder<P> {
         range: Range,
         stay: usize,
     ) -> bool {
-        let width = range.last - range.first;
-        let (big, is_of_ticks) = (self.is_big(), range.is_of_ticks());
+        // If not only the tick of a timer decides, no timer is within these ticks.
+        let ticks = if range.is_of_ticks() { (range.last - range.first).saturating_add(1) } else { 0 };
+        let big = self.is_big();
         let mut mixed = false;
         let mut left = most;
         while list.len > 0 && left > 0 {
@@ -387,7 +388,7 @@ impl<P: Handle> Ladder<P> {
                 let Some(p) = P::from_number(entry.slot()) else { continue };
                 let record = nodes.record_mut(p);
                 let offset = record.expiry.wrapping_sub(range.first);
-                if offset <= width && is_of_ticks && record.take_only_entry(entry) {
+                if offset < ticks && record.take_only_entry(entry) {
                     self.batch.push(offset as u32, entry.slot());
                 } else {
                     mixed |= self.gather_other(nodes, p, entry, range, stay);
@@ -458,11 +459,11 @@ impl<P: Handle> Ladder<P> {
         if rest.len == 0 {
             rest = core::mem::replace(&mut self.split.behind, List::EMPTY);
         }
-        self.split.rest = rest;
+        self.split.set_rest(rest);
         self.prefetch_chunk(&rest);
         if self.split.reads_records {
             for &entry in &entries[places] {
-                self.split_by_record(nodes, entry, mixed);
+                self.split_by_record(nodes, entry, at, mixed);
             }
             return len;
         }
@@ -480,13 +481,19 @@ impl<P: Handle> Ladder<P> {
         len
     }
 
-    /// Moves an entry into the bucket that its record tells.
-    fn split_by_record(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry, mixed: bool) {
+    /// Moves an entry into the bucket that its record tells, of the rung at `at` or a later one.
+    fn split_by_record(
+        &mut self,
+        nodes: &mut impl Nodes<P, LadderRecord>,
+        entry: Entry,
+        at: usize,
+        mixed: bool,
+    ) {
         let Some((placed, p)) = self.alive(nodes, entry, (self.split.first, self.split.last)) else {
             self.entries -= 1;
             return self.drop_dead(nodes, entry);
         };
-        let rung = &mut self.rungs[self.split.rung];
+        let rung = &mut self.rungs[at];
         let list = if rung.by_arrival() {
             let record = nodes.record_mut(p);
             if record.is_moved() || record.sequence >= rung.bound {

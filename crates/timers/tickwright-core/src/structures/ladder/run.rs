@@ -5,20 +5,23 @@
 //!   slots             | - - | 4  9  1 ..  8 |
 //!                       out   head           end
 //! ```
-//! An insert passes over the blocks of eight cells from the end to the head. Each cell gets the
+//! An insert passes over blocks of four or eight cells from the end to the head. Each cell gets the
 //! cell before it, the arrival, or keeps what it has: no branch depends on the arrival's place. The
 //! cells before the head are not greater than an arrival's offset, and those behind the end are.
 
 use crate::contract::Tick;
 
 /// The cells of a block.
-const BLOCK: usize = 8;
+const BLOCK: usize = if cfg!(target_feature = "avx2") { 8 } else { 4 };
 
 /// The cells for timers.
 const CELLS: usize = 256;
 
 /// The cells of an array: a block before and a block behind those for timers.
 const ALL: usize = CELLS + 2 * BLOCK;
+
+/// The first cell for timers.
+const FIRST: u8 = BLOCK as u8;
 
 /// The offset of a cell behind the end.
 pub(super) const UNUSED: i32 = i32::MAX;
@@ -39,8 +42,9 @@ const LANES: usize = if cfg!(target_feature = "avx2") { 32 } else { 16 };
 pub(super) struct Run {
     /// The tick of offset 0.
     pub(super) base: Tick,
-    head: usize,
-    end: usize,
+    /// Both are cells of the arrays, whatever their value, so that no access can be out of range.
+    head: u8,
+    end: u8,
     pub(super) offsets: [i32; ALL],
     pub(super) slots: [i32; ALL],
 }
@@ -83,8 +87,8 @@ impl Batch {
 impl Run {
     pub(super) const NEW: Self = Self {
         base: 0,
-        head: BLOCK,
-        end: BLOCK,
+        head: FIRST,
+        end: FIRST,
         offsets: {
             let mut offsets = [UNUSED; ALL];
             let mut at = 0;
@@ -99,7 +103,7 @@ impl Run {
 
     #[inline]
     pub(super) const fn len(&self) -> usize {
-        self.end - self.head
+        (self.end - self.head) as usize
     }
 
     #[inline]
@@ -115,24 +119,24 @@ impl Run {
     /// The tick and the slot of the first timer.
     #[inline]
     pub(super) fn first(&self) -> Option<(Tick, u32)> {
-        self.get(0)
+        if self.is_empty() { None } else { Some(self.at(self.head)) }
     }
 
     /// The tick and the slot of the timer with this index.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
-        let at = self.head + index;
-        if at < self.end && at < ALL {
-            Some((self.tick(self.offsets[at]), self.slots[at] as u32))
-        } else {
-            None
-        }
+        if index < self.len() { Some(self.at(self.head + index as u8)) } else { None }
+    }
+
+    #[inline]
+    const fn at(&self, cell: u8) -> (Tick, u32) {
+        (self.tick(self.offsets[cell as usize]), self.slots[cell as usize] as u32)
     }
 
     /// The tick of the last timer.
     #[inline]
     pub(super) fn last(&self) -> Option<Tick> {
-        if self.is_empty() { None } else { Some(self.tick(self.offsets[self.end - 1])) }
+        if self.is_empty() { None } else { Some(self.at(self.end - 1).0) }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Tick, u32)> + '_ {
@@ -149,15 +153,15 @@ impl Run {
     #[inline]
     pub(super) fn restart(&mut self, base: Tick) {
         self.base = base;
-        self.head = BLOCK;
-        self.end = BLOCK;
+        self.head = FIRST;
+        self.end = FIRST;
         self.pad();
     }
 
     /// Marks the block behind the end as unused.
     #[inline]
     fn pad(&mut self) {
-        if let Some(behind) = self.offsets[self.end..].first_chunk_mut::<BLOCK>() {
+        if let Some(behind) = self.offsets[self.end.into()..].first_chunk_mut::<BLOCK>() {
             *behind = [UNUSED; BLOCK];
         }
     }
@@ -165,29 +169,29 @@ impl Run {
     /// Moves the timers to the first cells, and the base to a tick that is not later than any.
     pub(super) fn rebase(&mut self, base: Tick) {
         let by = self.base.wrapping_sub(base) as i32;
-        let (head, len) = (self.head, self.len());
+        let (head, len) = (usize::from(self.head), self.len());
         for index in 0..len {
             self.offsets[BLOCK + index] = self.offsets[head + index].wrapping_add(by);
             self.slots[BLOCK + index] = self.slots[head + index];
         }
         self.base = base;
-        self.head = BLOCK;
-        self.end = BLOCK + len;
+        self.head = FIRST;
+        self.end = FIRST + len as u8;
         self.pad();
     }
 
     /// Whether an arrival at `tick` fits: there is a free cell, and `tick` has an offset.
     #[inline]
     pub(super) fn fits(&self, tick: Tick) -> bool {
-        self.end < ALL - BLOCK - 1 && tick >= self.base && tick - self.base <= WINDOW
+        self.end < u8::MAX && tick >= self.base && tick - self.base <= WINDOW
     }
 
     /// Inserts an arrival that fits, behind its equals.
     #[inline]
     pub(super) fn insert(&mut self, tick: Tick, slot: u32) {
         let offset = tick.wrapping_sub(self.base) as i32;
-        let first = self.head / BLOCK;
-        let mut block = self.end / BLOCK;
+        let first = usize::from(self.head) / BLOCK;
+        let mut block = usize::from(self.end) / BLOCK;
         loop {
             // The remainder shows the compiler that no index is out of range.
             let at = (block - 1) % (CELLS / BLOCK) * BLOCK;
@@ -197,15 +201,13 @@ impl Run {
             }
             block -= 1;
         }
+        self.offsets[usize::from(self.end) + BLOCK] = UNUSED;
         self.end += 1;
-        if let Some(cell) = self.offsets.get_mut(self.end + BLOCK - 1) {
-            *cell = UNUSED;
-        }
     }
 
     /// Removes the timer of a slot. Returns its index.
     pub(super) fn remove(&mut self, slot: u32) -> Option<usize> {
-        let (head, end) = (self.head, self.end);
+        let (head, end) = (usize::from(self.head), usize::from(self.end));
         let index = self.slots.get(head..end)?.iter().position(|&other| other == slot as i32)?;
         if index == 0 {
             self.offsets[head] = 0;
@@ -215,7 +217,7 @@ impl Run {
             self.offsets.copy_within(at + 1..end, at);
             self.slots.copy_within(at + 1..end, at);
             self.end -= 1;
-            self.offsets[self.end] = UNUSED;
+            self.offsets[end - 1] = UNUSED;
         }
         Some(index)
     }
@@ -226,8 +228,9 @@ impl Run {
             return None;
         }
         self.end -= 1;
-        self.offsets[self.end] = UNUSED;
-        Some(self.slots[self.end] as u32)
+        let (_, slot) = self.at(self.end);
+        self.offsets[usize::from(self.end)] = UNUSED;
+        Some(slot)
     }
 
     /// The number of timers before `tick`.
@@ -240,8 +243,8 @@ impl Run {
     pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &mut Batch) {
         let len = batch.len.min(SORTED);
         self.base = base;
-        self.head = BLOCK;
-        self.end = BLOCK + len;
+        self.head = FIRST;
+        self.end = FIRST + len as u8;
         if width == 0 {
             self.offsets[BLOCK..BLOCK + len].fill(0);
             self.slots[BLOCK..BLOCK + len].copy_from_slice(&batch.slots[..len]);
@@ -287,7 +290,8 @@ impl Run {
 
     /// Sorts equal ticks by arrival.
     pub(super) fn sort_equals(&mut self, arrival: impl Fn(u32) -> u64) {
-        for at in self.head + 1..self.end {
+        let head = usize::from(self.head);
+        for at in head + 1..self.end.into() {
             let (offset, slot) = (self.offsets[at], self.slots[at]);
             if self.offsets[at - 1] != offset {
                 continue;
@@ -295,7 +299,7 @@ impl Run {
             let this = arrival(slot as u32);
             let mut free = at;
             // Invariant: the timers behind the free cell have later arrivals.
-            while free > self.head
+            while free > head
                 && self.offsets[free - 1] == offset
                 && arrival(self.slots[free - 1] as u32) > this
             {
@@ -308,13 +312,14 @@ impl Run {
 
     /// Whether the cells around the timers hold what an insert needs.
     pub(super) fn is_padded(&self) -> bool {
-        let (before, from) = self.offsets.split_at(self.head);
+        let (head, end) = (usize::from(self.head), usize::from(self.end));
+        let (before, from) = self.offsets.split_at(head);
         let first = from.first().copied().unwrap_or(0);
-        let behind = self.offsets.get(self.end..self.end + BLOCK).unwrap_or(&[]);
+        let behind = self.offsets.get(end..end + BLOCK).unwrap_or(&[]);
         self.head <= self.end
             && behind.len() == BLOCK
             && behind.iter().all(|&offset| offset == UNUSED)
-            && before[self.head / BLOCK * BLOCK - 1..].iter().all(|&offset| offset <= first)
+            && before[head / BLOCK * BLOCK - 1..].iter().all(|&offset| offset <= first)
     }
 }
 
@@ -343,10 +348,13 @@ fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offs
     cells.copy_from_slice(&offsets[at + BLOCK..at + 2 * BLOCK]);
     slots_before.copy_from_slice(&slots[at + BLOCK - 1..at + 2 * BLOCK - 1]);
     slots_here.copy_from_slice(&slots[at + BLOCK..at + 2 * BLOCK]);
+    // The compiler must not see that a cell and the one before the next cell are compared with the
+    // same number: it would compute one mask out of the other, lane by lane.
+    let next = offset.wrapping_add(1);
     for i in 0..BLOCK {
-        let (moves, is_later) = (is_less(offset, before[i]), is_less(offset, cells[i]));
-        cells[i] = choose(moves, before[i], choose(is_later, offset, cells[i]));
-        slots_here[i] = choose(moves, slots_before[i], choose(is_later, slot, slots_here[i]));
+        let (moves, stays) = (is_less(offset, before[i]), is_less(cells[i], next));
+        cells[i] = choose(stays, cells[i], choose(moves, before[i], offset));
+        slots_here[i] = choose(stays, slots_here[i], choose(moves, slots_before[i], slot));
     }
     offsets[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&cells);
     slots[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&slots_here);

@@ -104,7 +104,7 @@ impl<P: Handle> Ladder<P> {
     /// Visits every pending timer once.
     pub(super) fn each(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
         self.run.iter().filter_map(|(_, slot)| P::from_number(slot)).for_each(&mut visit);
-        if self.in_lists(nodes).count() + self.run.len() == self.live {
+        if self.in_lists(nodes).count() + self.run.len() == self.live as usize {
             return self.in_lists(nodes).for_each(visit);
         }
         // Versions were used again, and a dead entry looks like a current one. That is rare.

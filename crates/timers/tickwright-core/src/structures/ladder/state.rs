@@ -22,7 +22,7 @@ pub(super) struct Split {
     /// What is left. The entries of `behind` follow those of `rest`.
     pub(super) rest: List,
     pub(super) behind: List,
-    /// The first of the rungs that get the entries.
+    /// The first of the rungs that get the entries. Without entries: no rung.
     pub(super) rung: usize,
     /// The first and the last tick of the list.
     pub(super) first: Tick,
@@ -31,13 +31,31 @@ pub(super) struct Split {
     pub(super) reads_records: bool,
 }
 
+/// No rung has this index.
+const NO_RUNG: usize = usize::MAX;
+
 impl Split {
-    pub(super) const NONE: Self =
-        Self { rest: List::EMPTY, behind: List::EMPTY, rung: 0, first: 0, last: 0, reads_records: false };
+    pub(super) const NONE: Self = Self {
+        rest: List::EMPTY,
+        behind: List::EMPTY,
+        rung: NO_RUNG,
+        first: 0,
+        last: 0,
+        reads_records: false,
+    };
 
     #[inline]
     pub(super) const fn is_on(&self) -> bool {
         self.rest.len > 0
+    }
+
+    /// Changes what is left.
+    #[inline]
+    pub(super) fn set_rest(&mut self, rest: List) {
+        self.rest = rest;
+        if rest.len == 0 {
+            self.rung = NO_RUNG;
+        }
     }
 }
 
@@ -71,8 +89,9 @@ pub struct Ladder<P> {
     /// Arrivals before this tick go to the run.
     pub(super) run_end: u128,
     pub(super) next_sequence: u64,
-    /// The number of pending timers.
-    pub(super) live: usize,
+    /// The number of pending timers. It is narrower than its neighbors, so that the compiler does
+    /// not load it together with one of them: that load would wait for the store of a pop.
+    pub(super) live: u32,
     /// The number of entries in lists. Entries that are not of a pending timer are dead.
     pub(super) entries: usize,
     /// The number of timers, and of entries, for which there is memory.
@@ -116,13 +135,13 @@ impl<P: Handle> Ladder<P> {
     /// The number of entries that no pending timer needs.
     #[inline]
     pub(super) const fn dead(&self) -> usize {
-        self.entries.saturating_sub(self.live - self.run.len())
+        self.entries.saturating_sub(self.live as usize - self.run.len())
     }
 
     /// Whether the records are too many for a cache.
     #[inline]
     pub(super) const fn is_big(&self) -> bool {
-        self.live > CACHED
+        self.live as usize > CACHED
     }
 
     /// The rung whose range has `tick`; `None` for the top.
@@ -130,7 +149,7 @@ impl<P: Handle> Ladder<P> {
     pub(super) fn rung_of(&self, tick: Tick) -> Option<usize> {
         // The ends become earlier from rung to rung.
         let mut at = None;
-        for (next, rung) in self.rungs.iter().take(self.depth).enumerate() {
+        for (next, rung) in self.rungs.get(..self.depth).into_iter().flatten().enumerate() {
             if u128::from(tick) >= rung.end {
                 break;
             }
@@ -139,20 +158,21 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// The list for a tick, which is marked as occupied, and its rung.
+    /// The list for a tick, which is marked as occupied, and whether entries are still to be moved
+    /// into its rung.
     #[inline(always)]
-    pub(super) fn list_for(&mut self, tick: Tick) -> (usize, Option<usize>) {
+    pub(super) fn list_for(&mut self, tick: Tick) -> (usize, bool) {
         let at = self.rung_of(tick);
         let Some(at) = at else {
             self.top_first = self.top_first.min(tick);
             self.top_last = self.top_last.max(tick);
-            return (TOP, None);
+            return (TOP, false);
         };
         let rung = &mut self.rungs[at];
         let bucket = rung.bucket(tick);
         debug_assert!(tick >= rung.base && bucket >= rung.next);
         rung.mark(bucket);
-        (rung.first + bucket, Some(at))
+        (rung.first + bucket, at >= self.split.rung)
     }
 
     /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others
@@ -160,10 +180,9 @@ impl<P: Handle> Ladder<P> {
     #[inline(always)]
     pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
         self.entries += 1;
-        let (list, rung) = self.list_for(tick);
+        let (list, overtakes) = self.list_for(tick);
         let list = &mut self.lists[list];
-        // The entry overtakes those that are still to be divided.
-        list.mixed |= mixed | (self.split.is_on() & (rung >= Some(self.split.rung)));
+        list.mixed |= mixed | overtakes;
         self.pool.push(list, entry);
     }
 
@@ -175,7 +194,7 @@ impl<P: Handle> Ladder<P> {
         };
         let rung = &self.rungs[at];
         self.lists[rung.first + rung.bucket(tick)].mixed = true;
-        if self.split.is_on() && at >= self.split.rung {
+        if at >= self.split.rung {
             self.split.rest.mixed = true;
             self.split.behind.mixed = true;
         }
