@@ -110,8 +110,8 @@ use crate::structure::{Family, Handle, Shape};
 /// are dead, n/16 more while a purge reads, and some more if there are few timers.
 ///
 /// Bytes per timer: slab 24 + slot (8 for a `u32`), and 11 for entries. From 37 timers on, lists,
-/// rungs and chunks that are not full add 28 bytes a timer and 4 to 11 KiB, at most 250 KiB: they
-/// serve so many buckets at once. With fewer than 8,000 timers, unusual deadlines may need more.
+/// rungs and chunks that are not full add 37 bytes a timer and 4 to 11 KiB, at most 250 KiB: they
+/// serve so many buckets at once. With fewer than 6,400 timers, unusual deadlines may need more.
 /// The run then takes 48 timers at a time out of a long bucket, and reads all of it. The queue
 /// itself takes 3.3 KiB. A ladder has at most 2^24 - 1 slots; another timer is refused as
 /// [`Full`](crate::Reject::Full).

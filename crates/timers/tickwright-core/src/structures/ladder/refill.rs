@@ -30,7 +30,7 @@ const SHORT: u32 = 20;
 /// A list is divided so that a bucket gets between half of this number of entries and all of it.
 /// The top, whose early ticks have more timers than its late ones, gets shorter buckets.
 const PER_BUCKET: usize = 16;
-const PER_TOP_BUCKET: usize = 8;
+const PER_TOP_BUCKET: usize = 4;
 
 /// A mixed list of one tick with up to this many entries is not divided: the run takes the earliest
 /// arrivals of it.

@@ -34,7 +34,7 @@ pub(super) const MOST_PUSHED: usize = 3;
 /// The number of lists and of rungs for a queue of so many timers. If they are used up, the run
 /// takes the earliest timers of a long bucket instead of dividing it.
 pub(super) fn sizes(timers: usize) -> (usize, usize) {
-    let lists = (12 + timers / 16 * 3).min(LISTS);
+    let lists = (12 + timers / 4).min(LISTS);
     match timers {
         0..=FEW => (1, 0),
         _ => (lists, if timers <= 256 { 8 } else { RUNGS }),
