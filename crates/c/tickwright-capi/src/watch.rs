@@ -149,8 +149,8 @@ exported!(
     /// What the scheduler knows of a timer.
     fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
         let inspect = |scheduler: &Scheduler<Call>, id| {
-            let seen = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
-            let found = seen.info;
+            let (timer, data) = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+            let found = timer.info;
             Ok(tw_sched_info {
                 size: size_of::<tw_sched_info>(),
                 id: found.id.to_bits(),
@@ -162,8 +162,8 @@ exported!(
                 },
                 due_ns: found.due.as_nanos(),
                 interval_ns: nanoseconds(found.period),
-                token: core::ptr::with_exposed_provenance(seen.token),
-                data: seen.seen.map_or(core::ptr::null_mut(), |data| data.0),
+                token: core::ptr::with_exposed_provenance(timer.token),
+                data: data.map_or(core::ptr::null_mut(), |data| data.0),
             })
         };
         // SAFETY: the header's contract.

@@ -183,17 +183,15 @@ mod wall;
 
 pub use core::time::Duration;
 
-pub use crate::time::Lateness;
 pub use callback::{Boxed, Callback, Firing, Plain};
 pub use host_tick::Urgent;
-pub use inspect::Inspected;
 pub use lock::{Access, Local, Shared};
 pub use new_timer::NewTimer;
 #[doc(hidden)]
 pub use new_timer::Placed;
 pub use report::{Dump, Listed, Report};
 pub use results::{
-    Cancelled, Due, Finished, HostTick, Info, Next, Refusal, Refused, RunError, Statistics, WouldDeadlock,
+    Cancelled, Due, HostTick, Info, Next, Refusal, Refused, RunError, Statistics, WouldDeadlock,
 };
 pub use scheduler::{LocalScheduler, Scheduler};
 pub use settings::Settings;

@@ -497,7 +497,7 @@ fn clean_up_from_a_callback_takes_it_along() {
     let mut scheduler = scheduler(&host, Structure::default());
     let cleaning = Boxed::with_token(5, |firing| {
         let scheduler = firing.scheduler();
-        assert_eq!(scheduler.inspect(firing.id, |_| ()).map(|timer| timer.token), Some(5));
+        assert_eq!(scheduler.inspect(firing.id, |_| ()).map(|(timer, _)| timer.token), Some(5));
         assert_eq!(scheduler.cancel_matching(5, drop), (0, Some(firing.id)));
         Next::Again
     });
@@ -628,8 +628,8 @@ fn one_by_one_is_all_of_them_once() {
         scheduler.timer(Timing::after(ms(5))).add(Numbered(number)).unwrap();
     }
     let kept = scheduler.keep(&Site::here(""), Numbered(7)).unwrap();
-    let found = scheduler.inspect(kept, |callback| callback.0).unwrap();
-    assert_eq!((found.info.state, found.token, found.seen), (State::Idle, 1, Some(7)));
+    let (found, number) = scheduler.inspect(kept, |callback| callback.0).unwrap();
+    assert_eq!((found.info.state, found.token, number), (State::Idle, 1, Some(7)));
 
     let mut out = Vec::new();
     let answer = scheduler.cancel_matching(1, |callback| {
@@ -662,8 +662,8 @@ fn a_callback_knows_where_it_is_and_is_not_shown_while_it_runs() {
             Boxed::once(|firing| {
                 let scheduler = firing.scheduler();
                 assert!(scheduler.within_callback());
-                let found = scheduler.inspect(firing.id, |_| ()).unwrap();
-                assert_eq!((found.info.state, found.seen), (State::Running, None));
+                let (found, callback) = scheduler.inspect(firing.id, |_| ()).unwrap();
+                assert_eq!((found.info.state, callback), (State::Running, None));
                 assert!(scheduler.shutdown_each(drop).is_err(), "it would wait for itself");
                 assert_eq!(scheduler.cancel_matching(0, drop), (0, Some(firing.id)));
             }),

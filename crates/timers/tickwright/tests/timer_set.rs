@@ -401,7 +401,7 @@ fn a_kept_timer_goes_through_its_states() {
     assert_eq!(set.cancel(id), Cancelled::Running { here: true });
     assert_eq!(set.cancel(id), Cancelled::Running { here: true });
     set.start(id, Timing::after(secs(2))).unwrap();
-    assert_eq!(set.finish(id, due.payload, Next::Done).payload, None);
+    assert_eq!(set.finish(id, due.payload, Next::Done), None);
     assert_eq!((state(&set), set.timeout()), (Some(State::Pending), Some(secs(2))));
     assert_eq!(set.shutdown(id), Cancelled::Removed("t"));
     assert_eq!(set.start(id, Timing::after(secs(1))), Err(Refusal::NotFound));
@@ -413,9 +413,9 @@ fn finishing_what_does_not_run_changes_nothing() {
     let host = VirtualHost::new();
     let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
     let id = set.add(Timing::after(secs(1)), &Site::here("t"), "t").unwrap();
-    assert_eq!(set.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(set.finish(id, "other", Next::Again), Some("other"));
     assert_eq!(set.cancel(id), Cancelled::Removed("t"));
-    assert_eq!(set.finish(id, "other", Next::Again).payload, Some("other"));
+    assert_eq!(set.finish(id, "other", Next::Again), Some("other"));
     assert_eq!(set.check(), Ok(()));
 }
 

@@ -32,12 +32,14 @@ impl<P> TimerSet<P> {
     }
 
     /// The `int` id of a timer; `None` without [`Settings::int_ids`](super::Settings::int_ids).
+    #[doc(hidden)]
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         Some(self.table.find(id)?.1.int).filter(|&int| int > 0)
     }
 
     /// The timer that has an `int` id.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         let slot = self.ints.as_ref()?.find(int)?;
@@ -50,11 +52,9 @@ impl<P> TimerSet<P> {
         self.table.payload(self.table.find(id)?.0)
     }
 
-    /// Returns the first timer in slot `*from` or a later one, and sets `*from` to the slot after
-    /// it. A caller that begins at 0 gets each timer that exists during all calls exactly once.
-    /// Changes of other timers between the calls do not matter.
-    #[must_use]
-    pub fn next_from(&self, from: &mut usize) -> Option<Info> {
+    /// The first timer in slot `*from` or a later one. `*from` is then the slot after it, so that
+    /// a caller that begins at 0 gets each timer that exists during all calls once.
+    pub(super) fn next_from(&self, from: &mut usize) -> Option<Info> {
         self.table.next(from).map(|(key, entry)| self.info(key, entry))
     }
 
@@ -66,16 +66,10 @@ impl<P> TimerSet<P> {
     }
 
     /// Returns the counts of each origin.
-    #[must_use]
-    pub fn sites(&self) -> Vec<SiteCounts> {
-        self.sites.counts().collect()
-    }
-
-    /// Like [`sites`](Self::sites), but returns an error if there is no memory.
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for the counts.
-    pub fn try_sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
+    /// [`Refusal::Full`] if there is no memory for them.
+    pub fn sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
         let mut sites = Vec::new();
         sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
         sites.extend(self.sites.counts());
@@ -129,18 +123,6 @@ impl<P> TimerSet<P> {
     }
 }
 
-/// What [`Scheduler::inspect`] finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Inspected<R> {
-    /// The scheduler's information about the timer.
-    pub info: Info,
-    /// Its callback's [token](Callback::token).
-    pub token: usize,
-    /// The result of looking at the callback; `None` while the callback runs.
-    pub seen: Option<R>,
-}
-
 impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// How long there is nothing to run: the loop of the only thread that arms timers takes it as
     /// its time-out. It is zero if something is due, and `None` if nothing is pending. Over a wheel
@@ -192,23 +174,25 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.find(id)
     }
 
-    /// Returns the information about a timer, and the result of `look` on its callback. While the
-    /// callback runs, `look` is not called. The scheduler calls `look` under its lock: `look` must
+    /// Returns what a [dump](Self::dump) lists of a timer, and the result of `look` on its callback,
+    /// which is `None` while the callback runs. The scheduler calls `look` under its lock: `look` must
     /// not call the scheduler.
-    pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<Inspected<R>> {
+    pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Listed, Option<R>)> {
         let core = self.lock();
         let info = core.timers.find(id)?;
         let token = core.token(id).unwrap_or(0);
-        Some(Inspected { info, token, seen: core.timers.payload(id).map(look) })
+        Some((Listed { info, token }, core.timers.payload(id).map(look)))
     }
 
     /// The `int` id of a timer, if the scheduler issues such ids.
+    #[doc(hidden)]
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         self.lock().timers.int_id(id)
     }
 
     /// The timer that has an `int` id.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         self.lock().timers.from_int(int)
@@ -224,6 +208,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the list.
+    #[doc(hidden)]
     pub fn try_dump(&self) -> Result<Dump, Refusal> {
         let mut timers = Vec::new();
         let core = self.lock();
@@ -247,9 +232,10 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the report.
+    #[doc(hidden)]
     pub fn try_report(&self) -> Result<Report, Refusal> {
         let core = self.lock();
-        Ok(Report { statistics: core.timers.statistics(), sites: core.timers.try_sites()? })
+        Ok(Report { statistics: core.timers.statistics(), sites: core.timers.sites()? })
     }
 
     /// Returns the counts without those by origin. Allocates nothing.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tickwright_core::Key;
 
-use super::results::{Due, Finished, Next};
+use super::results::{Due, Next};
 use super::table::TimerId;
 use super::timer::{Flag, State};
 use super::timer_set::TimerSet;
@@ -107,11 +107,18 @@ impl<P> TimerSet<P> {
 
     /// Ends the run of a timer that was [taken](Self::take), as `next` says. `id` must be that of a
     /// running timer. For another id nothing happens, and the payload comes back.
-    pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Finished<P> {
-        let nothing = |payload| Finished { payload: Some(payload), suppressed: false };
-        let Some((key, entry)) = self.table.find_mut(id) else { return nothing(payload) };
+    ///
+    /// Returns the payload if the timer was removed.
+    pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Option<P> {
+        self.finish_run(id, payload, next).0
+    }
+
+    /// Like [`finish`](Self::finish). It also returns whether the timer was to run again and does
+    /// not, because it was cancelled meanwhile.
+    pub(super) fn finish_run(&mut self, id: TimerId, payload: P, next: Next) -> (Option<P>, bool) {
+        let Some((key, entry)) = self.table.find_mut(id) else { return (Some(payload), false) };
         if entry.state != State::Running {
-            return nothing(payload);
+            return (Some(payload), false);
         }
         let (kept, suppressed) = (entry.is(Flag::Kept), entry.take(Flag::Suppressed));
         let restarted = entry.take(Flag::Restarted);
@@ -124,10 +131,10 @@ impl<P> TimerSet<P> {
                 self.set_next(key, next, now);
             }
             self.file(key, now);
-            return Finished { payload: None, suppressed: false };
+            return (None, false);
         }
         let payload = if kept { None } else { self.free(key) };
-        Finished { payload, suppressed: suppressed && next != Next::Done }
+        (payload, suppressed && next != Next::Done)
     }
 
     /// Sets the time at which a timer is due again, as `next` says.

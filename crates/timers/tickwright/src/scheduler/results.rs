@@ -107,16 +107,6 @@ impl<P> Due<P> {
     }
 }
 
-/// The result of [`TimerSet::finish`](super::TimerSet::finish).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Finished<P> {
-    /// The payload, if the timer was removed.
-    pub payload: Option<P>,
-    /// The timer was to run again and does not, because it was cancelled meanwhile.
-    pub suppressed: bool,
-}
-
 /// The result of a cancel. The table of the [module](super) has every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled<P> {

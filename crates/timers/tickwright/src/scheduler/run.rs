@@ -124,11 +124,11 @@ impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
             if panicked {
                 core.timers.note_panic(self.id);
             }
-            let finished = core.timers.finish(self.id, callback, next);
-            self.suppressed = finished.suppressed;
-            if needs_drop::<C>() && finished.payload.is_some() {
+            let (callback, suppressed) = core.timers.finish_run(self.id, callback, next);
+            self.suppressed = suppressed;
+            if needs_drop::<C>() && callback.is_some() {
                 drop(core);
-                drop(finished.payload);
+                drop(callback);
                 core = scheduler.lock();
             }
         }

@@ -45,6 +45,7 @@ impl Settings {
 
     /// Issues an `int` id to each timer, too, for C programs
     /// ([`TimerSet::int_id`](super::TimerSet::int_id)).
+    #[doc(hidden)]
     pub fn int_ids(mut self) -> Self {
         self.int_ids = true;
         self

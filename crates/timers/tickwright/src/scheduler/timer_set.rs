@@ -199,18 +199,6 @@ impl<P> TimerSet<P> {
     pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
         self.clock.shared()
     }
-
-    /// The structure underneath.
-    #[must_use]
-    pub fn structure(&self) -> Structure {
-        self.structure
-    }
-
-    /// The length of a tick.
-    #[must_use]
-    pub fn ticks(&self) -> Ticks {
-        self.ticks
-    }
 }
 
 /// The drop wakes the thread that waits at the alarm; that thread then finds the set gone.
