@@ -5,34 +5,31 @@
 //! cargo run -p tickwright --example virtual_time
 //! ```
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
-use std::sync::Arc;
+use core::cell::Cell;
+use core::error::Error;
+use std::rc::Rc;
 
-use tickwright::scheduler::{Boxed, Next, Refused, Scheduler, Settings};
+use tickwright::scheduler::{Boxed, Duration, Local, LocalScheduler, Next, Refusal, Scheduler, Settings};
 use tickwright::time::VirtualHost;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// The code under test: retries after 1, 2, 4, ... minutes, at most an hour apart.
-fn retry(scheduler: &Scheduler<Boxed>, tried: &Arc<AtomicUsize>) -> Result<(), Refused<Boxed>> {
-    let tried = Arc::clone(tried);
+fn retry(scheduler: &LocalScheduler<Boxed<Local>>, tried: &Rc<Cell<u32>>) -> Result<(), Refusal> {
+    let tried = Rc::clone(tried);
     let mut delay = MINUTE;
-    scheduler.add(
-        delay,
-        Boxed::new(move |_| {
-            tried.fetch_add(1, Ordering::Relaxed);
-            delay = (delay * 2).min(60 * MINUTE);
-            Next::After(delay)
-        }),
-    )?;
+    scheduler.after(delay, move |_| {
+        tried.set(tried.get() + 1);
+        delay = (delay * 2).min(60 * MINUTE);
+        Next::After(delay)
+    })?;
     Ok(())
 }
 
-fn main() -> Result<(), Refused<Boxed>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let host = VirtualHost::new();
-    let mut scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
-    let tried = Arc::new(AtomicUsize::new(0));
+    let mut scheduler = Scheduler::local(Settings::new().clock(host.monotonic()));
+    let tried = Rc::new(Cell::new(0));
     retry(&scheduler, &tried)?;
 
     // Nothing sleeps: the test moves the clock through the day.
@@ -46,8 +43,8 @@ fn main() -> Result<(), Refused<Boxed>> {
     }
     // The first six attempts take 1 + 2 + 4 + ... + 32 = 63 minutes. Then the code tries once an
     // hour.
-    println!("tried {} times in a day", tried.load(Ordering::Relaxed));
-    assert_eq!(tried.load(Ordering::Relaxed), 6 + 22);
+    println!("tried {} times in a day", tried.get());
+    assert_eq!(tried.get(), 6 + 22);
 
     Ok(())
 }

@@ -174,9 +174,9 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.find(id)
     }
 
-    /// Returns what a [dump](Self::dump) lists of a timer, and the result of `look` on its callback,
-    /// which is `None` while the callback runs. The scheduler calls `look` under its lock: `look` must
-    /// not call the scheduler.
+    /// Returns what a [dump](Self::dump) lists of a timer, and the result of `look` on its
+    /// callback, which is `None` while the callback runs. The scheduler calls `look` under its
+    /// lock: `look` must not call the scheduler.
     pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Listed, Option<R>)> {
         let core = self.lock();
         let info = core.timers.find(id)?;

@@ -3,12 +3,13 @@
 use core::time::Duration;
 
 use super::callback::{Boxed, Boxes, Boxing, Firing, IntoNext, Returning};
+use super::gate::Gate;
 use super::lock::{Access, Shared};
 use super::results::Cancelled;
 #[cfg(doc)]
 use super::results::Next;
 use super::results::Refused;
-use super::scheduler::Scheduler;
+use super::scheduler::{Core, Scheduler};
 use super::site::{Origin, Site};
 use super::table::TimerId;
 #[cfg(doc)]
@@ -59,6 +60,30 @@ impl<C, L: Access> Scheduler<C, L> {
     #[track_caller]
     pub fn add(&self, delay: Duration, callback: C) -> Result<TimerId, Refused<C>> {
         self.timer(Timing::after(delay)).add(callback)
+    }
+
+    /// Runs `act` on the callback under the lock, unless the [gate](Gate) refuses the callback.
+    /// `timing` is that of the timer, or `None` if `act` arms none.
+    #[inline(always)]
+    fn admit<R>(
+        &self,
+        timing: Option<Timing>,
+        callback: C,
+        act: impl FnOnce(&mut Core<C, L>, C) -> Result<R, Refused<C>>,
+    ) -> Result<R, Refused<C>> {
+        let mut core = self.lock();
+        let wakes = match core.gate {
+            Gate::Open => false,
+            _ => match core.passes(timing) {
+                Ok(wakes) => wakes,
+                Err(reason) => return Err(Refused { reason, payload: callback }),
+            },
+        };
+        let done = act(&mut core, callback);
+        if wakes {
+            self.end_sleep(core, done.is_ok());
+        }
+        done
     }
 
     /// Begins a new timer with this `timing`. Its origin is the calling line.

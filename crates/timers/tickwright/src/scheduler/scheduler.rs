@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::gate::{Gate, Wake};
 use super::lock::{Access, Guarded, Local, Reach, Shared};
-use super::results::{Refusal, Refused};
+use super::results::Refusal;
 use super::settings::Settings;
 use super::table::TimerId;
 use super::timer_set::TimerSet;
@@ -117,30 +117,6 @@ impl<C, L: Access> Scheduler<C, L> {
     #[inline]
     pub(super) fn lock(&self) -> Held<'_, C, L> {
         L::lock(&self.core)
-    }
-
-    /// Runs `act` on the callback under the lock, unless the [gate](Gate) refuses the callback.
-    /// `timing` is that of the timer, or `None` if `act` arms none.
-    #[inline(always)]
-    pub(super) fn admit<R>(
-        &self,
-        timing: Option<Timing>,
-        callback: C,
-        act: impl FnOnce(&mut Core<C, L>, C) -> Result<R, Refused<C>>,
-    ) -> Result<R, Refused<C>> {
-        let mut core = self.lock();
-        let wakes = match core.gate {
-            Gate::Open => false,
-            _ => match core.passes(timing) {
-                Ok(wakes) => wakes,
-                Err(reason) => return Err(Refused { reason, payload: callback }),
-            },
-        };
-        let done = act(&mut core, callback);
-        if wakes {
-            self.end_sleep(core, done.is_ok());
-        }
-        done
     }
 
     /// Arms an idle timer, or gives a pending timer another time; its id stays. If the timer is
