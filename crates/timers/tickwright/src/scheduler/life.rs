@@ -157,7 +157,7 @@ impl<P> TimerSet<P> {
 
     /// Like [`free`](Self::free), but the caller knows the timer's `int` id.
     #[inline]
-    fn free_numbered(&mut self, key: Key, int: i32) -> Option<P> {
+    pub(super) fn free_numbered(&mut self, key: Key, int: i32) -> Option<P> {
         self.host.take_if(|host| host.key == key);
         if let Some(ints) = &mut self.ints {
             ints.release(int);

@@ -48,13 +48,14 @@ impl<P> TimerSet<P> {
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut key = self.next_key(moves)?;
             let pass = self.pass;
-            if self.table.entry(key).pass == pass {
+            let mut entry = *self.table.entry(key);
+            if entry.pass == pass {
                 // All other due timers were armed in this pass, too. The one exception is a host
                 // tick that was put aside.
                 self.ahead = Some(key);
                 key = self.release_host()?;
+                entry = *self.table.entry(key);
             }
-            let entry = self.table.entry(key);
             let (by_wall, due) = (entry.is(Flag::Wall), entry.due);
             let offset = offset.unwrap_or(self.wall_offset);
             if by_wall {
@@ -120,7 +121,7 @@ impl<P> TimerSet<P> {
         if entry.state != State::Running {
             return (Some(payload), false);
         }
-        let (kept, suppressed) = (entry.is(Flag::Kept), entry.take(Flag::Suppressed));
+        let (kept, int, suppressed) = (entry.is(Flag::Kept), entry.int, entry.take(Flag::Suppressed));
         let restarted = entry.take(Flag::Restarted);
         let again = restarted || (!suppressed && next != Next::Done);
         entry.state = State::Idle;
@@ -133,7 +134,7 @@ impl<P> TimerSet<P> {
             self.file(key, now);
             return (None, false);
         }
-        let payload = if kept { None } else { self.free(key) };
+        let payload = if kept { None } else { self.free_numbered(key, int) };
         (payload, suppressed && next != Next::Done)
     }
 
