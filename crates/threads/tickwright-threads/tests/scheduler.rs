@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use tickwright::scheduler::{Boxed, Cancelled, Next, Refusal, RunError, Scheduler, Settings, WouldDeadlock};
-use tickwright::shard::{self, Firing, Shards, Was};
+use tickwright::shard::{Shards, SharedFiring, TryCancel, Was};
 use tickwright::time::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, Place, Runtime, this_thread};
 
@@ -113,8 +113,8 @@ fn a_shard_tells_threads_of_one_worker_apart() {
         let _opens = Opens(Arc::clone(&stage));
         let shards = Arc::new(Shards::new(1));
         let acts = Arc::clone(&stage);
-        let own = move |firing: &Firing<'_>| {
-            assert_eq!(firing.timer().cancel_sync(), Err(shard::WouldDeadlock));
+        let own = move |firing: &SharedFiring<'_>| {
+            assert_eq!(firing.timer().cancel_sync(), Err(WouldDeadlock));
             acts.act();
         };
         let timer = shards.shard(0).unwrap().timer(own);
@@ -131,7 +131,7 @@ fn a_shard_tells_threads_of_one_worker_apart() {
                 until("the callback runs", || seen.runs.load(Ordering::SeqCst));
                 let handle = this_thread::handle().unwrap();
                 let near = handle.spawn(&Attributes::new().place(Place::Near), neighbour(&seen)).unwrap();
-                assert_eq!(timer.try_cancel(), shard::Cancelled::Running);
+                assert_eq!(timer.try_cancel(), TryCancel::Running);
                 assert_eq!(timer.cancel_sync(), Ok(Was::Idle));
                 assert!(seen.ended.load(Ordering::SeqCst), "it was waited for");
                 assert_eq!(timer.shutdown_sync(), Ok(Was::Idle));

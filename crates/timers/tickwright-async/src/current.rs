@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::delay_queue::DelayQueue;
 use crate::interval::Interval;
-use crate::settings::Settings;
+use crate::settings::TimerSettings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
 use crate::time::nanos;
@@ -55,12 +55,12 @@ impl Timers {
     }
 
     /// The timers of the process, which the functions of this crate use. They are made at the first
-    /// use, with a thread of their own and the settings of [`Settings::new`].
+    /// use, with a thread of their own and the settings of [`TimerSettings::new`].
     ///
     /// If the platform starts no thread, each timer that is armed tries again. Its task is then
     /// polled again and again until the timer is due.
     pub fn global() -> &'static Self {
-        GLOBAL.get_or_init(|| Settings::new().start_or_retry())
+        GLOBAL.get_or_init(|| TimerSettings::new().start_or_retry())
     }
 
     /// Makes these the timers of the process: the functions of this crate use them on every thread

@@ -32,8 +32,8 @@ struct Entry<T> {
 /// removal takes no lock, unless it changes which value is due first. Two deadlines within one
 /// [resolution](crate::Timers::resolution) come out in the order of their inserts.
 ///
-/// A queue counts as one live timer in a [`Report`](crate::Report), and is one timer in a trace,
-/// whatever the number of its values.
+/// A queue counts as one live timer in a [`TimerReport`](crate::TimerReport), and is one timer in a
+/// trace, whatever the number of its values.
 ///
 /// It differs from the `DelayQueue` of tokio-util in two points. A stale key is an error, not a
 /// panic. Values never move in memory, so only an empty queue gives its memory back.

@@ -37,8 +37,8 @@
 //! | code for the functions of a runtime | [`sleep`], [`timeout`], [`interval`]: the same names |
 //! | a connection, a deadline an operation | a [`Slot`], which keeps its timer between two |
 //! | thousands of values with a delay each, for one task | a [`DelayQueue`] |
-//! | settings: slack, resolution, shards | [`Settings`], which make [`Timers`] |
-//! | a loop of your own | [`Settings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
+//! | settings: slack, resolution, shards | [`TimerSettings`], which make [`Timers`] |
+//! | a loop of your own | [`TimerSettings::driven`], [`Timers::poll_timeout`], [`Timers::run`] |
 //! | tests | a [`TestClock`], which stands still and moves by itself when all threads wait |
 //! | hyper, quinn, a client for AWS, a runtime of tokio | a feature, see below |
 //!
@@ -66,8 +66,8 @@
 //!   polls without a wait, 128 values of a delay queue or 1024 timers that have fired, a poll that
 //!   would be ready wakes its task and is pending, until the task has returned to its executor or
 //!   the timer was held back twice in a row.
-//! - Its lateness is at most the sum of three: its [resolution](Settings::resolution) of 16.4 us,
-//!   your slack, and the machine's time to wake a thread.
+//! - Its lateness is at most the sum of three: its [resolution](TimerSettings::resolution) of 16.4
+//!   us, your slack, and the machine's time to wake a thread.
 //! - No duration is too long and no input panics.
 //! - A driver with nothing due does not wake. A timer that was dropped may wake the driver once
 //!   more.
@@ -80,8 +80,8 @@
 //! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)`; see `examples/http.rs` |
 //! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
 //! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
-//! | `tokio` | `Settings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
-//! | `record` | `Settings::recorded`: a trace for `tickwright recommend` |
+//! | `tokio` | `TimerSettings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
+//! | `record` | `TimerSettings::recorded`: a trace for `tickwright recommend` |
 //! | `sites` | `Timers::sites`, where live timers were made |
 //!
 //! # Limits
@@ -127,8 +127,8 @@ pub use current::{Entered, interval, interval_at, now, sleep, sleep_until, slot,
 #[doc(inline)]
 pub use delay_queue::DelayQueue;
 pub use interval::{Interval, MissedTickBehavior};
-pub use report::Report;
-pub use settings::Settings;
+pub use report::TimerReport;
+pub use settings::TimerSettings;
 pub use sleep::Sleep;
 pub use slot::{Slot, SlotTimeout};
 #[doc(no_inline)]

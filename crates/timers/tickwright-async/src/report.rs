@@ -7,7 +7,7 @@ use tickwright::time::Lateness;
 /// What [`Timers::report`](crate::Timers::report) returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct TimerReport {
     /// How many timers a task waits for.
     pub live: usize,
     /// How many timers are in a queue although no task waits for them. The next use of such a timer
@@ -25,7 +25,7 @@ pub struct Report {
     pub panics: u64,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for TimerReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { live, vacant, locks, wakeups, .. } = self;
         let fired = self.lateness.count();

@@ -16,14 +16,14 @@ use crate::time::Time;
 ///
 /// ```
 /// use core::time::Duration;
-/// use tickwright_async::Settings;
+/// use tickwright_async::TimerSettings;
 ///
 /// // Time-outs of a proxy: up to 10 ms late is early enough, and saves wake-ups.
-/// let timers = Settings::new().slack(Duration::from_millis(10)).start()?;
+/// let timers = TimerSettings::new().slack(Duration::from_millis(10)).start()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Settings {
+pub struct TimerSettings {
     /// `None`: the driver's default.
     resolution: Option<Duration>,
     slack: Duration,
@@ -36,7 +36,7 @@ pub struct Settings {
     recorder: Option<tickwright::record::QueueRecorder>,
 }
 
-impl Settings {
+impl TimerSettings {
     /// The default: a resolution of 16.4 us, no slack, a shard for each processor, the monotonic
     /// clock.
     #[must_use]
@@ -130,15 +130,15 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for TimerSettings {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for TimerSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("TimerSettings")
             .field("resolution", &self.resolution)
             .field("slack", &self.slack)
             .field("shards", &self.shards)

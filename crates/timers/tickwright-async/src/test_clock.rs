@@ -12,7 +12,7 @@ use tickwright::time::{Clock, ClockHold, Instant, VirtualClock, VirtualHost, Wat
 
 use crate::coop;
 use crate::node::Core;
-use crate::settings::Settings;
+use crate::settings::TimerSettings;
 use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::time::{machine, nanos};
 use crate::timers::Timers;
@@ -83,7 +83,7 @@ impl TestClock {
         });
         let watcher: Arc<dyn Watcher> = Arc::clone(&shared) as _;
         shared.clock.watch(&Arc::downgrade(&watcher));
-        let timers = shared.timers(Settings::new().fine());
+        let timers = shared.timers(TimerSettings::new().fine());
         Self { shared, timers }
     }
 
@@ -95,7 +95,7 @@ impl TestClock {
 
     /// Creates more timers that go by this clock, with settings of their own.
     #[must_use]
-    pub fn timers_with(&self, settings: Settings) -> Timers {
+    pub fn timers_with(&self, settings: TimerSettings) -> Timers {
         self.shared.timers(settings.fine())
     }
 
@@ -186,7 +186,7 @@ impl TestClock {
 }
 
 impl Shared {
-    fn timers(self: &Arc<Self>, settings: Settings) -> Timers {
+    fn timers(self: &Arc<Self>, settings: TimerSettings) -> Timers {
         let shared = Arc::downgrade(self);
         let earlier = move || {
             if let Some(shared) = shared.upgrade() {

@@ -13,8 +13,8 @@ use crate::delay_queue::DelayQueue;
 use crate::driver::{Driver, Place};
 use crate::interval::Interval;
 use crate::node::{Core, State};
-use crate::report::Report;
-use crate::settings::Settings;
+use crate::report::TimerReport;
+use crate::settings::TimerSettings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
 use crate::sync::{Arc, Ordering, lock};
@@ -25,8 +25,8 @@ use crate::timeout::Timeout;
 /// same timers.
 ///
 /// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
-/// due. Timers made by [`Settings::driven`](crate::Settings::driven) fire when the caller's loop
-/// calls [`run`](Self::run).
+/// due. Timers made by [`TimerSettings::driven`](crate::TimerSettings::driven) fire when the
+/// caller's loop calls [`run`](Self::run).
 ///
 /// After the last handle is dropped, pending timers still fire. The thread ends after the last
 /// timer.
@@ -48,7 +48,7 @@ pub struct Timers {
 }
 
 /// How timers are made.
-impl Settings {
+impl TimerSettings {
     /// Creates timers and starts their thread.
     ///
     /// # Errors
@@ -82,9 +82,9 @@ impl Settings {
     /// ```
     /// use core::time::Duration;
     /// use std::pin::pin;
-    /// use tickwright_async::Settings;
+    /// use tickwright_async::TimerSettings;
     ///
-    /// let timers = Settings::new().driven(|| {});
+    /// let timers = TimerSettings::new().driven(|| {});
     /// let mut sleep = pin!(timers.sleep(Duration::from_millis(1)));
     /// let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
     /// while sleep.as_mut().poll(&mut cx).is_pending() {
@@ -101,12 +101,12 @@ impl Settings {
 }
 
 impl Timers {
-    /// Creates timers with a thread of their own, with the settings of [`Settings::new`].
+    /// Creates timers with a thread of their own, with the settings of [`TimerSettings::new`].
     ///
     /// # Errors
     /// The platform's error, if it starts no thread.
     pub fn new() -> io::Result<Self> {
-        Settings::new().start()
+        TimerSettings::new().start()
     }
 
     /// The time by the clock of these timers, as an instant of the standard library. With the clock
@@ -191,7 +191,7 @@ impl Timers {
     }
 
     /// Fires the due timers, on this thread. Returns how many timers fired. Only
-    /// [`driven`](crate::Settings::driven) timers need this call.
+    /// [`driven`](crate::TimerSettings::driven) timers need this call.
     ///
     /// # Panics
     /// Resumes the first panic of a waker, after all wakers were called.
@@ -225,7 +225,7 @@ impl Timers {
 
     /// Counts timers and looks at how late they fired. O(timers), with one shard locked at a time.
     #[must_use]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> TimerReport {
         let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::new());
         for shard in &self.core.shards {
             let state = lock(&shard.state);
@@ -239,7 +239,7 @@ impl Timers {
             lateness.add(&state.lateness);
         }
         let (wakeups, panics) = self.core.driver.counts();
-        Report { live, vacant, locks, lateness, wakeups, panics }
+        TimerReport { live, vacant, locks, lateness, wakeups, panics }
     }
 
     /// Returns the places where the live timers were made, with their counts, the greatest count

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use common::{Counter, ms};
 use tickwright::time::{Alarm, Clock, DriverThread, Parker, VirtualClock};
-use tickwright_async::{Settings, TestClock, interval, sleep};
+use tickwright_async::{TestClock, TimerSettings, interval, sleep};
 
 #[test]
 fn a_clock_stands_still_until_it_is_moved() {
@@ -190,7 +190,7 @@ fn a_future_that_another_thread_wakes_is_waited_for() {
 #[test]
 fn timers_with_slack_fire_together_and_not_early() {
     let clock = TestClock::new();
-    let timers = clock.timers_with(Settings::new().resolution(ms(1)).slack(ms(64)));
+    let timers = clock.timers_with(TimerSettings::new().resolution(ms(1)).slack(ms(64)));
     let task = Counter::new();
     let mut sleeps: Vec<_> = (20..30).map(|delay| Box::pin(timers.sleep(ms(delay)))).collect();
     for sleep in &mut sleeps {
@@ -224,7 +224,7 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
     let clock = Arc::new(tickwright::time::VirtualHost::new().monotonic());
     for order in 0..3 {
         let timers =
-            Settings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::time::Clock>).driven(|| {});
+            TimerSettings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::time::Clock>).driven(|| {});
         let work = move || {
             let task = Counter::new();
             // Two vacant timers in the pool of the thread, one in a slot, and one that is armed.
@@ -250,7 +250,7 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
 #[test]
 fn a_timer_that_was_moved_and_came_due_in_one_jump_has_fired() {
     let host = tickwright::time::VirtualHost::new();
-    let settings = Settings::new().resolution(Duration::from_nanos(8));
+    let settings = TimerSettings::new().resolution(Duration::from_nanos(8));
     let timers = settings.clock(Arc::new(host.monotonic())).driven(|| {});
     let task = Counter::new();
     let mut sleep = pin!(timers.sleep(ms(5)));

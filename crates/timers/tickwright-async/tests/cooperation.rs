@@ -11,7 +11,7 @@ use core::time::Duration;
 use common::{Counter, ms};
 use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tickwright_async::{Interval, Settings, TestClock, Timers};
+use tickwright_async::{Interval, TestClock, TimerSettings, Timers};
 
 /// How many polls may be ready without a wait in a turn of a task, by the clock of the machine.
 const OF_THE_MACHINE: usize = 16;
@@ -66,7 +66,7 @@ fn most_in_a_turn_of_a_test<F: Future>(clock: &TestClock, ticks: &Ticks, task: F
 /// Timers on the clock of the machine, with an interval that is an hour behind. Nothing depends on
 /// how fast the machine is.
 fn behind() -> (Timers, Interval) {
-    let timers = Settings::new().driven(|| {});
+    let timers = TimerSettings::new().driven(|| {});
     let behind = timers.interval_at(timers.now() - Duration::from_secs(3600), ms(1));
     (timers, behind)
 }
@@ -97,7 +97,7 @@ fn new_timers_fill_the_budget_and_so_does_a_run() {
 
 #[test]
 fn a_loop_of_sleeps_of_zero_returns() {
-    let (ticks, timers) = (Ticks::default(), Settings::new().driven(|| {}));
+    let (ticks, timers) = (Ticks::default(), TimerSettings::new().driven(|| {}));
     let most = most_in_a_turn(&ticks, async {
         while ticks.tick() {
             timers.sleep(Duration::ZERO).await;
@@ -205,7 +205,7 @@ fn a_select_of_late_timers_returns() {
 #[test]
 fn futures_with_wakers_of_their_own_return_as_one_task() {
     for (late, waiting) in [(1, 0), (1, 5), (2, 0), (5, 5), (100, 0), (1000, 1000)] {
-        let (ticks, timers) = (Ticks::default(), Settings::new().driven(|| {}));
+        let (ticks, timers) = (Ticks::default(), TimerSettings::new().driven(|| {}));
         let sleep = |seconds| timers.sleep(Duration::from_secs(seconds));
         let mut futures: FuturesUnordered<_> = (0..waiting).map(|_| sleep(3600)).collect();
         futures.extend((0..late).map(|_| sleep(0)));
@@ -235,7 +235,7 @@ fn a_timer_is_ready_though_the_one_that_was_held_back_first_is_gone() {
 #[test]
 fn loops_that_are_joined_return_as_one_task() {
     for count in [8, 40] {
-        let (ticks, timers) = (Ticks::default(), Settings::new().driven(|| {}));
+        let (ticks, timers) = (Ticks::default(), TimerSettings::new().driven(|| {}));
         let late = || async {
             while ticks.tick() {
                 timers.sleep(Duration::ZERO).await;
@@ -334,7 +334,7 @@ fn a_sleep_that_was_over_at_its_first_poll_has_elapsed() {
 #[test]
 fn a_reset_to_the_past_is_ready_at_the_next_poll_of_the_same_task() {
     let (clock, task) = (TestClock::new(), Counter::new());
-    let machine = Settings::new().driven(|| {});
+    let machine = TimerSettings::new().driven(|| {});
     for timers in [clock.timers(), machine] {
         let mut sleep = pin!(timers.sleep(Duration::from_secs(3600)));
         assert!(task.poll(sleep.as_mut()).is_pending());
@@ -379,7 +379,7 @@ fn clear_of_a_delay_queue_wakes_the_task_that_polled_last() {
 #[test]
 fn a_timer_that_fired_a_tick_before_its_new_deadline_is_filed_again() {
     let (clock, task) = (TestClock::new(), Counter::new());
-    let timers = clock.timers_with(Settings::new().resolution(Duration::from_nanos(8)));
+    let timers = clock.timers_with(TimerSettings::new().resolution(Duration::from_nanos(8)));
     let start = timers.now();
     let mut sleep = pin!(timers.sleep_until(start + Duration::from_nanos(80)));
     assert!(task.poll(sleep.as_mut()).is_pending());

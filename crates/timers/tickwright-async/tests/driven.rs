@@ -10,7 +10,7 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 
-use tickwright_async::{Settings, Timers};
+use tickwright_async::{TimerSettings, Timers};
 
 fn counted() -> (Timers, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -18,7 +18,7 @@ fn counted() -> (Timers, Arc<AtomicUsize>) {
     let hook = move || {
         counter.fetch_add(1, Ordering::Relaxed);
     };
-    (Settings::new().shards(1).driven(hook), calls)
+    (TimerSettings::new().shards(1).driven(hook), calls)
 }
 
 fn is_pending(sleep: core::pin::Pin<&mut tickwright_async::Sleep>) -> bool {
@@ -49,7 +49,7 @@ fn the_loop_is_called_for_what_is_due_before_it_was_told() {
 
 #[test]
 fn a_hook_that_panics_leaves_its_timer_to_be_dropped() {
-    let timers = Settings::new().shards(1).driven(|| panic!("of the hook, as the test wants it"));
+    let timers = TimerSettings::new().shards(1).driven(|| panic!("of the hook, as the test wants it"));
     let mut sleep = Box::pin(timers.sleep(Duration::from_secs(1)));
     assert!(catch_unwind(AssertUnwindSafe(|| is_pending(sleep.as_mut()))).is_err());
     assert_eq!(timers.report().live, 1, "it is armed");

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use futures_core::Stream;
 use tickwright_async::delay_queue::Key;
-use tickwright_async::{DelayQueue, Settings, Sleep, Timers};
+use tickwright_async::{DelayQueue, Sleep, TimerSettings, Timers};
 use tokio::runtime::{Builder, Runtime};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -55,9 +55,9 @@ impl Driver {
     /// Timers of the runtime that the caller has entered.
     fn timers(self) -> Timers {
         match self {
-            Self::Thread => Settings::new().shards(2).start().unwrap(),
+            Self::Thread => TimerSettings::new().shards(2).start().unwrap(),
             #[cfg(feature = "tokio")]
-            Self::Tokio => Settings::new().shards(2).on_tokio().unwrap(),
+            Self::Tokio => TimerSettings::new().shards(2).on_tokio().unwrap(),
         }
     }
 }

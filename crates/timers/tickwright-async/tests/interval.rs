@@ -96,7 +96,7 @@ fn a_period_of_zero_is_a_resolution() {
     assert_eq!(interval.period(), core::time::Duration::from_micros(1));
     assert_eq!(scene.poll(&mut interval), Poll::Ready(0));
     assert_eq!(scene.poll(&mut interval), Poll::Pending, "at most one tick until the clock moves");
-    let coarse = tickwright_async::Settings::new().resolution(ms(2));
+    let coarse = tickwright_async::TimerSettings::new().resolution(ms(2));
     let coarse = scene.clock.timers_with(coarse);
     assert_eq!(coarse.interval(core::time::Duration::ZERO).period(), coarse.resolution());
 }

@@ -18,7 +18,7 @@ use std::task::Wake;
 
 use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tickwright::time::{Clock, Instant};
-use tickwright_async::{Settings, Sleep, Slot, Timers};
+use tickwright_async::{Sleep, Slot, TimerSettings, Timers};
 
 /// Explores every schedule of `scene`.
 fn explore(scene: impl Fn() + Send + Sync + 'static) {
@@ -59,7 +59,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let clock = Arc::new(Moved(AtomicU64::new(0)));
-        let settings = Settings::new().resolution(Duration::from_nanos(8)).shards(1);
+        let settings = TimerSettings::new().resolution(Duration::from_nanos(8)).shards(1);
         let calls = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&calls);
         let hook = move || {

@@ -1,7 +1,7 @@
 //! A program in the shape of tests of tokio's timers, under a paused clock. Only the imports of the
 //! timers are ours: those that the page `docs/start/async.md` prints.
 
-use tickwright_async::Settings;
+use tickwright_async::TimerSettings;
 use tickwright_async::{Duration, Instant, interval, now, sleep, sleep_until, timeout};
 use tokio::time::advance;
 
@@ -21,7 +21,7 @@ fn since(begun: Instant) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn a_pinned_sleep_in_a_select() {
-    let _entered = Settings::new().on_tokio().unwrap().enter();
+    let _entered = TimerSettings::new().on_tokio().unwrap().enter();
     let begun = now();
     let deadline = sleep(Duration::from_millis(50));
     tokio::pin!(deadline);
@@ -40,7 +40,7 @@ async fn a_pinned_sleep_in_a_select() {
 
 #[tokio::test(start_paused = true)]
 async fn times_are_tokios_own() {
-    let _entered = Settings::new().on_tokio().unwrap().enter();
+    let _entered = TimerSettings::new().on_tokio().unwrap().enter();
     for ms in [1, 2, 10, 999] {
         let (ours, theirs) = (now(), tokio::time::Instant::now());
         sleep(Duration::from_millis(ms)).await;
@@ -55,7 +55,7 @@ async fn times_are_tokios_own() {
 #[tokio::test(start_paused = true)]
 async fn a_poll_directly_after_advance_is_ready() {
     use core::future::{Future, poll_fn};
-    let _entered = Settings::new().on_tokio().unwrap().enter();
+    let _entered = TimerSettings::new().on_tokio().unwrap().enter();
     let late = sleep_until(now() + Duration::from_millis(100));
     tokio::pin!(late);
     poll_fn(|cx| {
@@ -73,7 +73,7 @@ async fn a_poll_directly_after_advance_is_ready() {
 fn one_call_serves_all_workers() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let timers = Settings::new().on_tokio().unwrap();
+        let timers = TimerSettings::new().on_tokio().unwrap();
         timers.clone().set_global().unwrap();
         assert!(timers.clone().set_global().is_err(), "the process has timers now");
         let task =

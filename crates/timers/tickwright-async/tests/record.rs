@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use tickwright::record::Recorder;
-use tickwright_async::{Settings, TestClock};
+use tickwright_async::{TestClock, TimerSettings};
 use tickwright_trace::Reader;
 
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ fn each_timer_is_armed_and_ends_once() {
     let file = File::default();
     let recorder = Recorder::new(file.clone(), "test").unwrap();
     let clock = TestClock::new();
-    let timers = clock.timers_with(Settings::new().recorded(recorder.queue("async", 1).unwrap()));
+    let timers = clock.timers_with(TimerSettings::new().recorded(recorder.queue("async", 1).unwrap()));
     clock.block_on(async {
         timers.sleep(SECOND).await;
         assert!(timers.timeout(2 * SECOND, timers.sleep(SECOND)).await.is_ok());
@@ -57,7 +57,7 @@ fn a_timer_that_has_fired_is_armed_and_not_rearmed() {
     let file = File::default();
     let recorder = Recorder::new(file.clone(), "test").unwrap();
     let clock = TestClock::new();
-    let timers = clock.timers_with(Settings::new().recorded(recorder.queue("async", 1).unwrap()));
+    let timers = clock.timers_with(TimerSettings::new().recorded(recorder.queue("async", 1).unwrap()));
     clock.block_on(async {
         let mut every = timers.interval(SECOND);
         for _ in 0..3 {

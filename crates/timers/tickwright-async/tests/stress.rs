@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Wake;
 use std::time::Instant;
 
-use tickwright_async::{Settings, Sleep, Timers};
+use tickwright_async::{Sleep, TimerSettings, Timers};
 
 /// How late a timer may fire. A busy machine delays the driver by much less. A timer that the
 /// driver has forgotten is later, if no other timer calls the driver.
@@ -98,7 +98,7 @@ fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &Atomic
 
 #[test]
 fn sleeps_that_move_between_threads_all_end() {
-    let timers = Settings::new().shards(2).start().unwrap();
+    let timers = TimerSettings::new().shards(2).start().unwrap();
     let (sender, receiver) = mpsc::channel();
     let (receiver, left) = (Mutex::new(receiver), AtomicUsize::new(2000));
     let tasks: Vec<_> = (0..200)
@@ -136,7 +136,7 @@ fn sleeps_that_move_between_threads_all_end() {
 
 #[test]
 fn slots_of_several_threads_are_set_and_cleared_while_they_fire() {
-    let timers = Settings::new().shards(1).start().unwrap();
+    let timers = TimerSettings::new().shards(1).start().unwrap();
     std::thread::scope(|scope| {
         for seed in 0..3 {
             let timers = &timers;
@@ -169,7 +169,7 @@ fn slots_of_several_threads_are_set_and_cleared_while_they_fire() {
 #[test]
 fn a_lone_timer_that_another_thread_moves_nearer_is_not_late() {
     const HOUR: Duration = Duration::from_secs(3600);
-    let timers = Settings::new().shards(2).start().unwrap();
+    let timers = TimerSettings::new().shards(2).start().unwrap();
     let mut random = Random(1);
     for _ in 0..200 {
         let task = common::Counter::new();
@@ -195,7 +195,7 @@ fn a_lone_timer_that_another_thread_moves_nearer_is_not_late() {
 #[test]
 fn handles_timers_and_threads_end_in_any_order() {
     for round in 0..60_u64 {
-        let timers = Settings::new().shards(2).start().unwrap();
+        let timers = TimerSettings::new().shards(2).start().unwrap();
         let mut sleeps: Vec<_> =
             (0..20).map(|number| Box::pin(timers.sleep(Duration::from_micros(number * 50)))).collect();
         for sleep in &mut sleeps {

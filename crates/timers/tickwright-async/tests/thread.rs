@@ -11,7 +11,7 @@ use std::task::Wake;
 use std::time::Instant;
 
 use common::ms;
-use tickwright_async::{Settings, Timers};
+use tickwright_async::{TimerSettings, Timers};
 
 /// The smallest executor.
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -61,7 +61,7 @@ fn a_timer_that_outlives_all_handles_fires() {
 #[test]
 fn a_timer_is_armed_when_the_thread_has_ended() {
     for _ in 0..100 {
-        let timers = Settings::new().shards(1).start().unwrap();
+        let timers = TimerSettings::new().shards(1).start().unwrap();
         let (first, second) = (timers.sleep(ms(0)), timers.sleep(Duration::from_micros(50)));
         drop(timers);
         block_on(first);
@@ -72,7 +72,7 @@ fn a_timer_is_armed_when_the_thread_has_ended() {
 #[test]
 fn a_thread_cannot_sleep_by_a_clock_of_the_caller() {
     let clock = Arc::new(tickwright::time::VirtualHost::new().monotonic());
-    let error = Settings::new().clock(clock).start().unwrap_err();
+    let error = TimerSettings::new().clock(clock).start().unwrap_err();
     assert!(error.to_string().contains("driven"), "{error}");
 }
 
@@ -108,7 +108,7 @@ fn an_idle_thread_does_not_wake() {
 
 #[test]
 fn sleeps_on_many_threads_are_all_woken_and_none_is_early() {
-    let timers = Settings::new().shards(3).start().unwrap();
+    let timers = TimerSettings::new().shards(3).start().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8_u64 {
             let timers = &timers;

@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use common::ms;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tickwright_async::{Interval, Settings, Timers};
+use tickwright_async::{Interval, TimerSettings, Timers};
 use tokio::time::{Instant, advance};
 
 fn timers() -> Timers {
-    Settings::new().resolution(Duration::from_nanos(8)).on_tokio().unwrap()
+    TimerSettings::new().resolution(Duration::from_nanos(8)).on_tokio().unwrap()
 }
 
 #[test]
 fn there_are_none_outside_of_a_runtime() {
-    assert!(Settings::new().on_tokio().is_err());
+    assert!(TimerSettings::new().on_tokio().is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,7 +146,7 @@ async fn a_panic_of_a_waker_does_not_end_the_driver() {
 fn a_runtime_without_a_timer_is_refused() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let _entered = runtime.enter();
-    let _ = Settings::new().on_tokio();
+    let _ = TimerSettings::new().on_tokio();
 }
 
 /// The task ends on a worker, while this thread files a far timer and then a near one.
@@ -157,7 +157,7 @@ fn no_timer_is_lost_while_the_driver_ends_and_starts() {
     for round in 0..500_u32 {
         let timers = {
             let _entered = runtime.enter();
-            Settings::new().on_tokio().unwrap()
+            TimerSettings::new().on_tokio().unwrap()
         };
         let mut far = timers.sleep(Duration::from_secs(3600));
         let mut near = timers.sleep(Duration::from_millis(1));
@@ -222,7 +222,7 @@ impl Ticks {
 
 /// Timers on the clock of the runtime and on that of the machine.
 fn both() -> [Timers; 2] {
-    [timers(), Settings::new().driven(|| {})]
+    [timers(), TimerSettings::new().driven(|| {})]
 }
 
 #[tokio::test]

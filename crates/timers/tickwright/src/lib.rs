@@ -26,6 +26,7 @@ pub mod shard;
 mod sync;
 pub mod time;
 mod time_queue;
+mod would_deadlock;
 
 #[doc(no_inline)]
 pub use tickwright_core::*;

@@ -183,6 +183,7 @@ mod wall;
 
 pub use core::time::Duration;
 
+pub use crate::would_deadlock::WouldDeadlock;
 pub use callback::{Boxed, Callback, Firing, Plain};
 pub use host_tick::Urgent;
 pub use lock::{Access, Local, Shared};
@@ -190,9 +191,7 @@ pub use new_timer::NewTimer;
 #[doc(hidden)]
 pub use new_timer::Placed;
 pub use report::{Dump, Listed, Report};
-pub use results::{
-    Cancelled, Due, HostTick, Info, Next, Refusal, Refused, RunError, Statistics, WouldDeadlock,
-};
+pub use results::{Cancelled, Due, HostTick, Info, Next, Refusal, Refused, RunError, Statistics};
 pub use scheduler::{LocalScheduler, Scheduler};
 pub use settings::Settings;
 pub use site::{Origin, Site, SiteCounts};

@@ -48,8 +48,8 @@
 //! - [`SharedTimer::cancel`] does not wait for a running callback. Two callbacks that wait for each
 //!   other's timers wait for ever.
 //! - A callback that owns a handle to its own timer keeps the timer alive for ever: use
-//!   [`Firing::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards alive
-//!   while its timer is pending: use a `Weak`.
+//!   [`SharedFiring::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards
+//!   alive while its timer is pending: use a `Weak`.
 //! - If a callback is dropped after its last firing, its timer still counts as running during that
 //!   drop. If that drop calls `cancel_sync` for the timer that fires next, the call returns
 //!   `WouldDeadlock`.
@@ -79,16 +79,17 @@ use core::fmt;
 
 use tickwright_core::{Tick, Violation};
 
+pub use crate::would_deadlock::WouldDeadlock;
 #[cfg(feature = "record")]
 pub(crate) use cancel::Step;
-pub use cancel::{Cancelled, WouldDeadlock};
+pub use cancel::TryCancel;
 pub use driver::ShardDriver;
 pub use expire::Busy;
 pub use geometry::{Linux, WheelGeometry};
 pub use handle::{DrainError, NoSuchShard, Shard};
-pub use node::{Firing, SharedTimer};
+pub use node::{SharedFiring, SharedTimer};
 pub use results::{ArmError, Was};
-pub use statistics::Statistics;
+pub use statistics::ShardStatistics;
 
 use crate::sync::{Arc, lock};
 use node::{Base, Outside, Set};
@@ -192,7 +193,7 @@ impl<G: WheelGeometry> Shards<G> {
 
     /// Returns counts of what the arming calls have done so far, on all shards.
     #[must_use]
-    pub fn statistics(&self) -> Statistics {
+    pub fn statistics(&self) -> ShardStatistics {
         let mut sum = self.set.stripes.sum();
         for base in &self.set.bases {
             sum += lock(&base.state).statistics;

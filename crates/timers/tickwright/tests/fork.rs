@@ -12,7 +12,7 @@ use std::thread;
 
 use tickwright::fork::Registration;
 use tickwright::scheduler::{Boxed, Next, RunError, Scheduler, SchedulerThread, Settings, Site, Timing};
-use tickwright::shard::{Cancelled, ShardDriver, Shards, Was};
+use tickwright::shard::{ShardDriver, Shards, TryCancel, Was};
 use tickwright::time::{Alarm, DriverThread, Instant, Parker, Ticks, VirtualHost};
 
 const MS: Duration = Duration::from_millis(1);
@@ -191,10 +191,10 @@ fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
     let own = Arc::clone(&shards);
     let runner = thread::spawn(move || own.shard(0).unwrap().advance(10).unwrap());
     has_begun.recv().unwrap();
-    assert_eq!(timer.try_cancel(), Cancelled::Running);
+    assert_eq!(timer.try_cancel(), TryCancel::Running);
     in_a_child(|| {
         shards.check().unwrap();
-        let idle = timer.try_cancel() == Cancelled::NotPending && timer.cancel_sync() == Ok(Was::Idle);
+        let idle = timer.try_cancel() == TryCancel::NotPending && timer.cancel_sync() == Ok(Was::Idle);
         timer.add(20).unwrap();
         idle && shards.shard(0).unwrap().advance(100).unwrap() == 1 && timer.shutdown_sync().is_ok()
     });

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::Ordering;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
-use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDeadlock};
+use tickwright::shard::{ArmError, Shards, SharedTimer, TryCancel, Was, WouldDeadlock};
 
 /// Deadlines in the granule of 70.
 const EARLIER: u64 = 66;
@@ -158,7 +158,7 @@ fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
 #[test]
 fn a_cancel_takes_over_what_was_published() {
     taken_over(|timer| timer.cancel().is_pending());
-    taken_over(|timer| timer.try_cancel() == Cancelled::Removed);
+    taken_over(|timer| timer.try_cancel() == TryCancel::Removed);
     taken_over(|timer| timer.cancel_sync().unwrap().is_pending());
     taken_over(|timer| timer.shutdown().is_pending());
     taken_over(|timer| timer.shutdown_sync().unwrap().is_pending());
@@ -473,7 +473,7 @@ fn try_cancel_against_a_callback() {
         let (c, s) = (timer.clone(), shards.clone());
         let answer = together!(move || c.timer.try_cancel(), move || advance(&s, 0, 72));
         settle(&shards, &[&timer]);
-        assert_eq!(timer.log().is_empty(), answer == Cancelled::Removed);
+        assert_eq!(timer.log().is_empty(), answer == TryCancel::Removed);
     });
 }
 
@@ -487,7 +487,7 @@ fn a_callback_cancels_others_of_its_batch_and_not_itself() {
             assert_eq!(other.cancel_sync(), Ok(Was::Pending));
             assert_eq!(firing.timer().cancel_sync(), Err(WouldDeadlock));
             assert_eq!(firing.timer().shutdown_sync(), Err(WouldDeadlock));
-            assert_eq!(firing.timer().try_cancel(), Cancelled::Running);
+            assert_eq!(firing.timer().try_cancel(), TryCancel::Running);
         });
         first.timer.add(69).unwrap();
         second.timer.add(70).unwrap();

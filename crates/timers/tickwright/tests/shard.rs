@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
 use tickwright::shard::{
-    ArmError, Busy, DrainError, Firing, Linux, NoSuchShard, Shards, SharedTimer, Statistics, Was,
+    ArmError, Busy, DrainError, Linux, NoSuchShard, ShardStatistics, Shards, SharedFiring, SharedTimer, Was,
     WheelGeometry,
 };
 use tickwright::structures::Geometry;
@@ -34,7 +34,8 @@ type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 /// A timer that logs its deadline and its expiry.
 fn logging<G: WheelGeometry>(shards: &Shards<G>, log: &Log) -> SharedTimer<G> {
     let log = log.clone();
-    let fire = move |firing: &Firing<'_, G>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
+    let fire =
+        move |firing: &SharedFiring<'_, G>| log.lock().unwrap().push((firing.deadline(), firing.expiry()));
     shards.shard(0).unwrap().timer(fire)
 }
 
@@ -42,8 +43,8 @@ fn fired(log: &Log) -> Vec<(u64, u64)> {
     core::mem::take(&mut *log.lock().unwrap())
 }
 
-fn statistics(counts: [u64; 5], locks: u64) -> Statistics {
-    let mut statistics = Statistics::default();
+fn statistics(counts: [u64; 5], locks: u64) -> ShardStatistics {
+    let mut statistics = ShardStatistics::default();
     let [matched, requeued, started, refused, no_op] = counts;
     (statistics.matched, statistics.requeued, statistics.started) = (matched, requeued, started);
     (statistics.refused, statistics.no_op, statistics.locks) = (refused, no_op, locks);
@@ -357,7 +358,7 @@ fn deferrable_and_standard_timers_fire_in_the_order_of_their_buckets() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let note = |name: &'static str| {
         let log = Arc::clone(&log);
-        move |_: &Firing<'_, Linux>| log.lock().unwrap().push(name)
+        move |_: &SharedFiring<'_, Linux>| log.lock().unwrap().push(name)
     };
     let timers = [
         (shard.timer(note("standard at 30")), 30),
@@ -475,7 +476,7 @@ impl Drop for Payload {
 
 impl Payload {
     /// Makes a callback that holds a payload.
-    fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&Firing<'_>) + Send + Sync + 'static {
+    fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&SharedFiring<'_>) + Send + Sync + 'static {
         let payload = Self::new(alive);
         move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")
     }
@@ -582,7 +583,7 @@ fn a_payload_whose_drop_panics_loses_no_other_timer() {
     let shards = Shards::new(1);
     let log = Log::default();
     let rash = Rash;
-    let callback = move |_: &Firing<'_>| {
+    let callback = move |_: &SharedFiring<'_>| {
         let _ = &rash;
     };
     shards.shard(0).unwrap().timer(callback).add(10).unwrap();
@@ -667,7 +668,7 @@ fn a_payload_whose_drop_panics_while_the_shards_are_dropped_takes_nobody_with_it
     let alive = Arc::new(AtomicUsize::new(5));
     let payload = |panics| {
         let fragile = Fragile { alive: Arc::clone(&alive), panics };
-        move |_: &Firing<'_>| {
+        move |_: &SharedFiring<'_>| {
             let _ = &fragile;
         }
     };

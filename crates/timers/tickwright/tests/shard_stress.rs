@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use tickwright::shard::{ArmError, Busy, Firing, Linux, Shards, SharedTimer, Was, WheelGeometry};
+use tickwright::shard::{ArmError, Busy, Linux, Shards, SharedFiring, SharedTimer, Was, WheelGeometry};
 use tickwright::structures::Geometry;
 
 const SHARDS: usize = 2;
@@ -52,7 +52,7 @@ fn open<G: WheelGeometry>() -> Books<G> {
     let timers = (0..TIMERS).map(|number| {
         let book = Arc::new(Book::default());
         let noted = book.clone();
-        let fire = move |firing: &Firing<'_, G>| {
+        let fire = move |firing: &SharedFiring<'_, G>| {
             assert!(!noted.running.swap(true, Ordering::AcqRel), "two callbacks of one timer at once");
             assert!(firing.deadline() <= firing.now(), "early");
             assert!(firing.expiry() <= firing.now());

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tickwright::shard::{ArmError, Cancelled, Shards, SharedTimer, Was, WouldDeadlock};
+use tickwright::shard::{ArmError, Shards, SharedTimer, TryCancel, Was, WouldDeadlock};
 
 /// Columns are states of the timer, as the calling thread sees them:
 ///
@@ -54,7 +54,7 @@ impl Word for () {
     }
 }
 
-impl Word for Cancelled {
+impl Word for TryCancel {
     fn word(self) -> &'static str {
         match self {
             Self::Removed => "removed",

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tickwright_async::{Settings, TestClock};
+use tickwright_async::{TestClock, TimerSettings};
 
 use super::context::{in_tasks, run, timed, tokio};
 use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Reset, Sleeps, TimesOut, Tokio, slot};
@@ -390,7 +390,7 @@ fn queue_of_ours(n: u64, clock: OsClock) -> Result<f64, String> {
     let (delays, removed) = values(n);
     let test = TestClock::new();
     // With the resolution that a program has. tokio's is a millisecond.
-    let timers = test.timers_with(Settings::new());
+    let timers = test.timers_with(TimerSettings::new());
     let mut queue = timers.delay_queue();
     let begun = clock.now();
     let keys: Vec<_> = delays.iter().enumerate().map(|(at, &delay)| queue.insert(at, delay)).collect();

@@ -14,7 +14,7 @@ use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time;
 
 use crate::node::Core;
-use crate::settings::Settings;
+use crate::settings::TimerSettings;
 use crate::sync::{Arc, Mutex, Ordering, lock};
 use crate::timers::Timers;
 
@@ -46,25 +46,25 @@ struct State {
     gone: bool,
 }
 
-impl Settings {
+impl TimerSettings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. The timers go by the clock of the runtime. So `tokio::time::pause` and
     /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
     /// to the next millisecond, and so are these timers: they fire when tokio's own do. A clock
-    /// that [`Settings`] set is ignored. A panic of a waker does not end the task.
+    /// that [`TimerSettings`] set is ignored. A panic of a waker does not end the task.
     ///
     /// [`enter`](Timers::enter) is for one thread, as a test with `current_thread` has. A runtime
     /// with several workers takes [`Timers::set_global`].
     ///
     /// ```
     /// use core::time::Duration;
-    /// use tickwright_async::{Settings, sleep, timeout};
+    /// use tickwright_async::{TimerSettings, sleep, timeout};
     /// use tokio::time::Instant;
     ///
     /// // A test of a program: its clock is paused, so an hour takes no time.
     /// #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// async fn main() -> Result<(), Box<dyn core::error::Error>> {
-    ///     let _entered = Settings::new().on_tokio()?.enter();
+    ///     let _entered = TimerSettings::new().on_tokio()?.enter();
     ///     let (start, hour) = (Instant::now(), Duration::from_secs(3600));
     ///     // A sleep of tokio ends first, then ours: both go by one clock.
     ///     assert!(timeout(hour, tokio::time::sleep(hour / 2)).await.is_ok());
@@ -201,7 +201,7 @@ pub(crate) fn tell_of_paused_clock() {
             let _ = writeln!(
                 std::io::stderr(),
                 "tickwright-async: the clock of this tokio runtime is paused, but the timers of the process \
-                 sleep in real time: enter `Settings::new().on_tokio()?` in the test"
+                 sleep in real time: enter `TimerSettings::new().on_tokio()?` in the test"
             );
         });
     }

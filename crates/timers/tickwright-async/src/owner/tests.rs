@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use tickwright_core::SlabQueue;
 
-use crate::settings::Settings;
+use crate::settings::TimerSettings;
 use crate::sync::{Arc, AtomicUsize, Ordering, lock};
 
 struct Count(AtomicUsize);
@@ -20,7 +20,7 @@ impl std::task::Wake for Count {
 
 #[test]
 fn a_task_whose_timer_finds_no_memory_is_woken_to_try_again() {
-    let timers = Settings::new().shards(1).driven(|| {});
+    let timers = TimerSettings::new().shards(1).driven(|| {});
     // A queue that is full refuses a timer as one without memory does.
     lock(&timers.core.shards[0].state).queue = SlabQueue::bounded(0).unwrap();
     let count = Arc::new(Count(AtomicUsize::new(0)));

@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
 
-use crate::{Settings, Sleep, TestClock, Timers};
+use crate::{Sleep, TestClock, TimerSettings, Timers};
 
 const SLEEPS: usize = 3000;
 /// What a thread keeps of them: 1024, and the one that it has dropped last.
@@ -43,7 +43,7 @@ fn on_a_new_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 
 /// Timers with one shard, exact to 8 ns.
 fn timers_of(clock: &TestClock) -> Timers {
-    clock.timers_with(Settings::new().shards(1).resolution(Duration::from_nanos(8)))
+    clock.timers_with(TimerSettings::new().shards(1).resolution(Duration::from_nanos(8)))
 }
 
 fn counts(timers: &Timers) -> (usize, usize, u64) {

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
 
-use crate::{Settings, Sleep};
+use crate::{Sleep, TimerSettings};
 
 thread_local! {
     /// How many more starts of a driver thread fail on this thread.
@@ -39,7 +39,7 @@ fn each_timer_tries_again_when_no_thread_was_started() {
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
     // The first start fails, and then two starts for the timer.
     REFUSED.set(3);
-    let timers = Settings::new().shards(1).start_or_retry();
+    let timers = TimerSettings::new().shards(1).start_or_retry();
     let mut sleep = pin!(timers.sleep(Duration::from_millis(20)));
     for tries in 1..=2 {
         assert!(poll(sleep.as_mut(), &woken).is_pending());
@@ -58,7 +58,7 @@ fn each_timer_tries_again_when_no_thread_was_started() {
 fn a_timer_that_another_thread_filed_meanwhile_is_told_too() {
     let (first, second) = (Arc::new(Woken(AtomicUsize::new(0))), Arc::new(Woken(AtomicUsize::new(0))));
     REFUSED.set(1);
-    let timers = Settings::new().shards(1).start_or_retry();
+    let timers = TimerSettings::new().shards(1).start_or_retry();
     // This is the moment after an earlier timer has released the lock and before it fails to start
     // the thread.
     crate::sync::lock(&timers.core.shards[0].state).alarm = 0;

@@ -75,7 +75,7 @@ fn timers_of_all_kinds() -> Vec<Timers> {
     vec![
         Timers::new().unwrap(),
         #[cfg(feature = "tokio")]
-        tickwright_async::Settings::new().on_tokio().unwrap(),
+        tickwright_async::TimerSettings::new().on_tokio().unwrap(),
     ]
 }
 
@@ -218,7 +218,7 @@ fn a_paused_clock_waits_for_a_datagram_that_is_there() {
     for is_spawned in [false, true] {
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let timers = tickwright_async::Settings::new().on_tokio().unwrap();
+            let timers = tickwright_async::TimerSettings::new().on_tokio().unwrap();
             let start = timers.now();
             let (sender, receiver) = UnixDatagram::pair().unwrap();
             sender.send(&[1]).await.unwrap();

@@ -22,7 +22,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
-use tickwright_async::{Settings, TestClock, Timers};
+use tickwright_async::{TestClock, TimerSettings, Timers};
 
 pub use task::Task;
 
@@ -244,8 +244,8 @@ impl Scene {
 }
 
 /// Settings by which a virtual clock is exact.
-fn exact() -> Settings {
-    Settings::new().resolution(Duration::from_nanos(8))
+fn exact() -> TimerSettings {
+    TimerSettings::new().resolution(Duration::from_nanos(8))
 }
 
 /// Lets the driver's task run.

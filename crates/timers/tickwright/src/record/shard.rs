@@ -6,7 +6,7 @@ use tickwright_core::Tick;
 
 use super::recorder::QueueRecorder;
 use crate::shard::{
-    ArmError, Cancelled, Firing, Shard, SharedTimer, Step, Was, WheelGeometry, WouldDeadlock,
+    ArmError, Shard, SharedFiring, SharedTimer, Step, TryCancel, Was, WheelGeometry, WouldDeadlock,
 };
 use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
@@ -83,13 +83,13 @@ impl Log {
 
 impl<G: WheelGeometry> RecordedTimer<G> {
     /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`]. The
-    /// callback gets the recorded timer, to arm it again. [`Firing::timer`] returns the plain
+    /// callback gets the recorded timer, to arm it again. [`SharedFiring::timer`] returns the plain
     /// timer, which does not record.
     #[must_use]
     pub fn new(
         shard: &Shard<'_, G>,
         recorder: &QueueRecorder,
-        callback: impl Fn(&Firing<'_, G>, &Self) + Send + Sync + 'static,
+        callback: impl Fn(&SharedFiring<'_, G>, &Self) + Send + Sync + 'static,
     ) -> Self {
         let log = Arc::new(Log { recorder: recorder.clone(), state: Mutex::new(State::default()) });
         let fired = Arc::clone(&log);
@@ -177,10 +177,10 @@ impl<G: WheelGeometry> RecordedTimer<G> {
 
     /// See [`SharedTimer::try_cancel`].
     #[track_caller]
-    pub fn try_cancel(&self) -> Cancelled {
+    pub fn try_cancel(&self) -> TryCancel {
         let mut held = self.log.hold();
         let cancelled = self.timer.try_cancel();
-        if cancelled == Cancelled::Removed {
+        if cancelled == TryCancel::Removed {
             self.cancelled(&mut held, Was::Pending);
         }
         cancelled

@@ -13,7 +13,7 @@ use tickwright_trace::{Event, Reader, What};
 
 use super::{QueueRecorder, Recorded, RecordedTimer, Recorder};
 use crate::scheduler::{Boxed, Next, Scheduler, Settings, Site, Structure, TimerSet, Timing};
-use crate::shard::{Cancelled, Shards, Was};
+use crate::shard::{Shards, TryCancel, Was};
 use crate::time::VirtualHost;
 
 /// A file in memory that holds at most n bytes.
@@ -233,7 +233,7 @@ fn every_operation_of_a_shared_timer_is_recorded() {
     assert_eq!(timer.modify_pending(70, 30), Ok(Was::Pending));
     assert_eq!(timer.modify_on(1, 80, 30), Ok(Was::Pending));
     assert_eq!((timer.shard(), timer.deadline()), (1, Some(80)));
-    assert_eq!((timer.try_cancel(), timer.try_cancel()), (Cancelled::Removed, Cancelled::NotPending));
+    assert_eq!((timer.try_cancel(), timer.try_cancel()), (TryCancel::Removed, TryCancel::NotPending));
     timer.add_on(0, 90, 30).unwrap();
     assert_eq!(timer.clone().shutdown_sync(), Ok(Was::Pending));
     assert!(timer.is_shut_down() && !timer.is_pending() && !timer.is_running());

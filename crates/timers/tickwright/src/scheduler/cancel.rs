@@ -3,9 +3,10 @@
 use super::callback::Callback;
 use super::gate::Gate;
 use super::lock::Access;
-use super::results::{Cancelled, WouldDeadlock};
+use super::results::Cancelled;
 use super::scheduler::{Core, Held, Running, Scheduler};
 use super::table::TimerId;
+use crate::would_deadlock::WouldDeadlock;
 
 impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Cancels a timer unless it is running.

@@ -132,15 +132,6 @@ pub enum Cancelled<P> {
     NotFound,
 }
 
-/// The caller would wait for itself: a callback waited for its own end, or for that of its
-/// scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WouldDeadlock;
-
-error_texts! { WouldDeadlock:
-    Self => "a callback cannot wait for its own end: cancel without waiting, or answer that it is done",
-}
-
 /// Why the queue was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -9,11 +9,12 @@ use super::node::{Held, Link, SharedTimer};
 use super::results::Was;
 use super::word::{State, Word};
 use crate::sync::{Ordering, this_thread, wait_as_caller};
+use crate::would_deadlock::WouldDeadlock;
 
 /// What [`SharedTimer::try_cancel`] found.
 #[must_use = "a timer whose callback runs was not cancelled"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cancelled {
+pub enum TryCancel {
     /// The timer was pending and will not fire.
     Removed,
     /// The timer was not pending, and its callback was not running.
@@ -22,10 +23,6 @@ pub enum Cancelled {
     Running,
 }
 
-/// A callback would wait for its own end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct WouldDeadlock;
-
 /// What a step of a withdrawal did.
 pub(crate) struct Step {
     /// Whether the step withdrew a pending timer.
@@ -33,10 +30,6 @@ pub(crate) struct Step {
     /// Whether the timer's callback was running. If so, the caller waits for its end, and takes one
     /// more step.
     pub(crate) runs: bool,
-}
-
-error_texts! { WouldDeadlock:
-    Self => "a callback cannot wait for its own end: use cancel or shutdown there",
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
@@ -51,14 +44,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 
     /// Like [`cancel`](Self::cancel), but does nothing while the timer's callback runs.
-    pub fn try_cancel(&self) -> Cancelled {
+    pub fn try_cancel(&self) -> TryCancel {
         let mut held = self.node.set.lock_timer(&self.node, None);
         if held.home.runs(&self.node).is_some() {
-            return Cancelled::Running;
+            return TryCancel::Running;
         }
         match self.withdraw(&mut held, Word::IDLE) {
-            Was::Pending => Cancelled::Removed,
-            Was::Idle => Cancelled::NotPending,
+            Was::Pending => TryCancel::Removed,
+            Was::Idle => TryCancel::NotPending,
         }
     }
 

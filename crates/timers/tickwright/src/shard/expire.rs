@@ -3,7 +3,7 @@
 use tickwright_core::{Advance, Tick};
 
 use super::geometry::WheelGeometry;
-use super::node::{Base, Firing, SharedTimer, Taken};
+use super::node::{Base, SharedFiring, SharedTimer, Taken};
 use crate::sync::{lock, this_thread};
 
 /// The text of [`Busy`].
@@ -36,7 +36,7 @@ struct Pass<'a, G: WheelGeometry> {
 impl<G: WheelGeometry> Pass<'_, G> {
     fn fire(&mut self, Taken { timer, deadline, expiry }: Taken<G>) {
         let timer = self.current.insert(timer);
-        (timer.node.callback)(&Firing { timer, deadline, expiry, now: self.now, shard: self.shard });
+        (timer.node.callback)(&SharedFiring { timer, deadline, expiry, now: self.now, shard: self.shard });
         self.previous = None;
     }
 }

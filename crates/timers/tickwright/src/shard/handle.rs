@@ -7,7 +7,7 @@ use tickwright_core::{Advance, Tick};
 
 use super::expire::{self, BUSY, Busy};
 use super::geometry::{Linux, WheelGeometry};
-use super::node::{Base, Firing, Set, SharedTimer, lock_both};
+use super::node::{Base, Set, SharedFiring, SharedTimer, lock_both};
 use super::results::NO_SUCH_SHARD;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Alarm, Clock, Ticks};
@@ -57,7 +57,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// never runs twice at once. It may do anything with any timer, including its own, except wait
     /// for its own end.
     #[must_use]
-    pub fn timer(&self, callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
+    pub fn timer(&self, callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, false, callback)
     }
 
@@ -67,7 +67,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     #[must_use]
     pub fn deferrable_timer(
         &self,
-        callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static,
+        callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static,
     ) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, true, callback)
     }

@@ -18,7 +18,7 @@ pub(super) use locked::{Held, Taken, lock_both};
 use super::clock_word::ClockWord;
 use super::geometry::{self, Linux, WheelGeometry};
 use super::ghost::Ghost;
-use super::statistics::{Statistics, Stripes};
+use super::statistics::{ShardStatistics, Stripes};
 use crate::fork::Slot;
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Condvar, ThreadId, Waiters};
 use crate::time::{Alarm, Clock, Instant, Ticks};
@@ -61,7 +61,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     waiters: Waiters,
     /// The owner has dropped the shards.
     pub(super) closed: bool,
-    pub(super) statistics: Statistics,
+    pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
 }
 
@@ -98,11 +98,11 @@ impl Outside {
 /// It runs on the thread that advances the shard, with no lock held. For one timer it never runs
 /// twice at once. It may do anything with any timer, including its own, except wait for its own
 /// end.
-pub(super) type Callback<G> = dyn Fn(&Firing<'_, G>) + Send + Sync;
+pub(super) type Callback<G> = dyn Fn(&SharedFiring<'_, G>) + Send + Sync;
 
 /// The argument of a callback: the timer, and the times of this firing in ticks of its shard.
 #[derive(Debug)]
-pub struct Firing<'a, G: WheelGeometry = Linux> {
+pub struct SharedFiring<'a, G: WheelGeometry = Linux> {
     pub(super) timer: &'a SharedTimer<G>,
     pub(super) deadline: Tick,
     pub(super) expiry: Tick,
@@ -261,7 +261,7 @@ impl<G: WheelGeometry> Locked<G> {
             running: None,
             waiters: Waiters::default(),
             closed: false,
-            statistics: Statistics::default(),
+            statistics: ShardStatistics::default(),
             outside: Outside::NONE,
         }
     }

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Statistics {
+pub struct ShardStatistics {
     /// The timer was pending and stayed in its place, with the new deadline.
     pub matched: u64,
     /// The timer was pending, and was removed and inserted again.
@@ -30,7 +30,7 @@ pub struct Statistics {
     pub lost_races: u64,
 }
 
-impl Statistics {
+impl ShardStatistics {
     /// The number of arming calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
@@ -38,7 +38,7 @@ impl Statistics {
     }
 }
 
-impl AddAssign for Statistics {
+impl AddAssign for ShardStatistics {
     fn add_assign(&mut self, other: Self) {
         self.matched += other.matched;
         self.requeued += other.requeued;
@@ -147,8 +147,8 @@ impl Stripes {
         Claims::<AtomicU64>::add_one(counter, at);
     }
 
-    pub(super) fn sum(&self) -> Statistics {
-        let mut sum = Statistics::default();
+    pub(super) fn sum(&self) -> ShardStatistics {
+        let mut sum = ShardStatistics::default();
         for stripe in &self.0 {
             sum.matched += stripe.matched.load(Ordering::Relaxed);
             sum.no_op += stripe.no_op.load(Ordering::Relaxed);

@@ -6,11 +6,11 @@ use tickwright_core::Tick;
 
 use super::geometry::WheelGeometry;
 use super::ghost::Ghost;
-use super::node::{Firing, Link, Node, Set, SharedTimer};
+use super::node::{Link, Node, Set, SharedFiring, SharedTimer};
 use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
-impl<'a, G: WheelGeometry> Firing<'a, G> {
+impl<'a, G: WheelGeometry> SharedFiring<'a, G> {
     /// The timer that is firing. The timer is not pending, unless it was armed again since. A
     /// callback that re-arms it makes a periodic timer.
     #[must_use]
@@ -49,7 +49,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         set: &Arc<Set<G>>,
         shard: u32,
         deferrable: bool,
-        callback: impl Fn(&Firing<'_, G>) + Send + Sync + 'static,
+        callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static,
     ) -> Self {
         let node = Node {
             word: AtomicU64::new(Word::IDLE.0),

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::{AtomicU64, Ordering};
-use tickwright::shard::{Firing, Shards, SharedTimer, WheelGeometry};
+use tickwright::shard::{Shards, SharedFiring, SharedTimer, WheelGeometry};
 use tickwright::structures::Geometry;
 
 /// The shipped protocol over three levels. They start at delays of 0, 63 and 504, and end at 4032.
@@ -67,12 +67,12 @@ impl<G: WheelGeometry> Logged<G> {
     pub(crate) fn doing(
         shards: &Shards<G>,
         shard: usize,
-        act: impl Fn(&Firing<'_, G>, usize) + Send + Sync + 'static,
+        act: impl Fn(&SharedFiring<'_, G>, usize) + Send + Sync + 'static,
     ) -> Self {
         let payload = Arc::new(AtomicU64::new(0));
         let log = Arc::new(Mutex::new(Vec::new()));
         let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
-        let callback = move |firing: &Firing<'_, G>| {
+        let callback = move |firing: &SharedFiring<'_, G>| {
             // Relaxed: the timer alone must make the payload visible.
             let entry = (firing.deadline(), firing.expiry(), seen.load(Ordering::Relaxed));
             let before = {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tickwright::time::VirtualHost;
-use tickwright_async::{Settings, Timers};
+use tickwright_async::{TimerSettings, Timers};
 
 use crate::common::Counter;
 
@@ -22,7 +22,7 @@ pub struct CallersLoop {
 
 impl CallersLoop {
     /// Makes timers for a loop, which go by a clock that the loop moves.
-    pub fn start(settings: Settings) -> (Timers, Self) {
+    pub fn start(settings: TimerSettings) -> (Timers, Self) {
         let (host, is_called) = (VirtualHost::new(), Arc::new(AtomicBool::new(false)));
         let called = Arc::clone(&is_called);
         let settings = settings.clock(Arc::new(host.monotonic()));

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use super::ShardDriver;
-use crate::shard::{Firing, Shards, SharedTimer};
+use crate::shard::{Shards, SharedFiring, SharedTimer};
 use crate::time::{Clock, Instant, Ticks, VirtualClock, VirtualHost};
 
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
@@ -25,7 +25,7 @@ fn scene(ticks: Ticks) -> (VirtualHost, Arc<Shards>, ShardDriver<VirtualClock>) 
 fn logging(shards: &Shards, shard: usize) -> (SharedTimer, Log) {
     let log = Log::default();
     let fired = Arc::clone(&log);
-    let fire = move |firing: &Firing<'_>| fired.lock().unwrap().push((firing.deadline(), firing.now()));
+    let fire = move |firing: &SharedFiring<'_>| fired.lock().unwrap().push((firing.deadline(), firing.now()));
     (shards.shard(shard).unwrap().timer(fire), log)
 }
 
@@ -225,7 +225,7 @@ fn two_shards_two_drivers() {
     let timers: Vec<_> = (0..20_u64)
         .map(|at| {
             let sum = Arc::clone(&sum);
-            let fire = move |firing: &Firing<'_>| {
+            let fire = move |firing: &SharedFiring<'_>| {
                 sum.fetch_add(firing.deadline(), Ordering::Relaxed);
             };
             let timer = shards.shard((at % 2) as usize).unwrap().timer(fire);
