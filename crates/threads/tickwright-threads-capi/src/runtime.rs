@@ -10,7 +10,9 @@ use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
 use tickwright_boundary::{answer, code, end_of, exported, numbers};
-use tickwright_threads::{Handle, Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError, this_thread};
+use tickwright_threads::{
+    Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError, RuntimeHandle, this_thread,
+};
 
 /// The number of a model.
 pub type tw_model = c_int;
@@ -26,7 +28,7 @@ numbers! {
 #[derive(Debug)]
 pub struct tw_runtime {
     state: AtomicU64,
-    pub(crate) handle: Handle,
+    pub(crate) handle: RuntimeHandle,
     /// `Some` until the runtime is destroyed.
     runtime: Mutex<Option<Runtime>>,
 }

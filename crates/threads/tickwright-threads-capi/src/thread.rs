@@ -9,7 +9,7 @@ use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::{code, end_of, exported};
-use tickwright_threads::{Attributes, CreateError, Handle, JoinError, ThreadId, this_thread};
+use tickwright_threads::{Attributes, CreateError, JoinError, RuntimeHandle, ThreadId, this_thread};
 
 use crate::runtime::{tw_runtime, with};
 
@@ -54,7 +54,7 @@ unsafe impl Growing for tw_thread_options {
 fn about<R>(
     runtime: *const tw_runtime,
     thread: u64,
-    inside: impl FnOnce(&Handle, ThreadId) -> Result<R, JoinError>,
+    inside: impl FnOnce(&RuntimeHandle, ThreadId) -> Result<R, JoinError>,
 ) -> Result<R, c_int> {
     let runtime = shared(runtime)?;
     let thread = ThreadId::from_bits(thread).ok_or(code::STALE)?;
@@ -126,7 +126,7 @@ unsafe fn joined(
     runtime: *const tw_runtime,
     thread: u64,
     value: *mut *mut c_void,
-    join: impl FnOnce(&Handle, ThreadId) -> Result<usize, JoinError>,
+    join: impl FnOnce(&RuntimeHandle, ThreadId) -> Result<usize, JoinError>,
 ) -> c_int {
     let left = || about(runtime, thread, join).map(core::ptr::with_exposed_provenance_mut);
     // SAFETY: the caller promises this.
@@ -237,13 +237,13 @@ exported!(
     /// Waits for a thread to end.
     fn tw_thread_join(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
-        unsafe { joined(runtime, thread, value, Handle::join) }
+        unsafe { joined(runtime, thread, value, RuntimeHandle::join) }
     }
 
     /// Joins a thread that has ended, without a wait.
     fn tw_thread_tryjoin(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
-        unsafe { joined(runtime, thread, value, Handle::try_join) }
+        unsafe { joined(runtime, thread, value, RuntimeHandle::try_join) }
     }
 
     /// Waits for a thread to end, until a given time.
@@ -260,12 +260,12 @@ exported!(
 
     /// Detaches a thread: nobody will join it.
     fn tw_thread_detach(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
-        answer::code(|| about(runtime, thread, Handle::detach).map(|()| 0))
+        answer::code(|| about(runtime, thread, RuntimeHandle::detach).map(|()| 0))
     }
 
     /// Ends a thread's park.
     fn tw_thread_unpark(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
-        answer::code(|| about(runtime, thread, Handle::unpark).map(|()| 0))
+        answer::code(|| about(runtime, thread, RuntimeHandle::unpark).map(|()| 0))
     }
 
     /// Writes the address and the size of the caller's stack.

@@ -6,7 +6,9 @@
 
 use core::hint::black_box;
 
-use tickwright_threads::{Attributes, Dictionary, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
+use tickwright_threads::{
+    Attributes, Knobs, ManyToMany, Model, RegistryKind, Runtime, RuntimeHandle, this_thread,
+};
 
 const PLAIN: Attributes = Attributes::new();
 
@@ -15,7 +17,7 @@ fn measured(work: impl FnOnce()) {
     work();
 }
 
-fn ring(handle: &Handle, times: usize) {
+fn ring(handle: &RuntimeHandle, times: usize) {
     let mut ring = [None; 10];
     for i in 0..times {
         let slot = &mut ring[i % 10];
@@ -35,7 +37,7 @@ fn main() {
     let times: usize = args.get(2).and_then(|n| n.parse().ok()).unwrap_or(10_000);
     let mut settings = ManyToMany::new().workers(args.get(3).and_then(|n| n.parse().ok()).unwrap_or(1));
     if args.get(4).is_some_and(|a| a == "none") {
-        settings = settings.dictionary(Dictionary::None);
+        settings = settings.dictionary(RegistryKind::None);
     }
     if args.get(4).is_some_and(|a| a == "ngpt") {
         settings = settings.knobs(Knobs::ngpt());

@@ -58,16 +58,18 @@
 //! next counted call lets the other threads of its worker run, and sleepers wake. A thread may hold
 //! a lock of [`sync`] meanwhile. These calls count:
 //!
-//! - [`create`](Handle::create), [`spawn`](Handle::spawn), joins, [`unpark`](Handle::unpark), and a
+//! - [`create`](RuntimeHandle::create), [`spawn`](RuntimeHandle::spawn), joins,
+//! [`unpark`](RuntimeHandle::unpark), and a
 //!   park that returns at once;
 //! - every lock of a [`sync::Mutex`], also one that is only tried; every notification of a
 //!   [`sync::Condvar`], and every wait for one;
 //! - every send and receive, also those that are only tried.
 //!
 //! A creation that fails, and a sleep whose time has passed, always let other threads run. No other
-//! call does: not the unlock of a mutex, and no question such as [`live`](Handle::live). A thread
-//! that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its loop. A
-//! thread that unwinds is not interrupted. The platform interrupts the threads of the other models.
+//! call does: not the unlock of a mutex, and no question such as [`live`](RuntimeHandle::live). A
+//! thread that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its
+//! loop. A thread that unwinds is not interrupted. The platform interrupts the threads of the other
+//! models.
 //!
 //! # Locks of others
 //!
@@ -145,8 +147,8 @@ pub use kernel::{Manager, OneToOne, Stacks};
 pub use limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 pub use local::{DROP_ROUNDS, Local};
 pub use many::{Knobs, ManyToMany};
-pub use registry::Dictionary;
-pub use runtime::{Handle, JoinHandle, Model, Runtime};
+pub use registry::RegistryKind;
+pub use runtime::{JoinHandle, Model, Runtime, RuntimeHandle};
 pub use threads::{Body, Threads, Wait};
 
 /// Includes the book's page, so that its examples are tests.

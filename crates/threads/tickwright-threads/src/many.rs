@@ -8,7 +8,7 @@
 //! Who owns what:
 //!
 //! ```text
-//!   Runtime, Handle ──> WorkerPool             pool.rs: what all workers share
+//!   Runtime, RuntimeHandle ──> WorkerPool      pool.rs: what all workers share
 //!                         ├── Roster           ids and records, which are never given back
 //!                         │     └── Remote     one a worker, and one for creators from outside
 //!                         │           ├── lock { free records, registry, spawn queue }

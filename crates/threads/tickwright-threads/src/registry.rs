@@ -11,31 +11,31 @@ use crate::id::ThreadId;
 /// The dictionary in which a runtime registers its threads. Each worker has a dictionary of its
 /// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dictionary {
+pub enum RegistryKind {
     /// A red-black tree.
     #[default]
     RedBlack,
     /// An AVL tree.
     Avl,
-    /// No dictionary: the threads are only counted, and [`threads`](crate::Handle::threads) is
-    /// empty.
+    /// No dictionary: the threads are only counted, and [`threads`](crate::RuntimeHandle::threads)
+    /// is empty.
     None,
 }
 
-impl Dictionary {
+impl RegistryKind {
     /// All dictionaries, with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("rb", Self::RedBlack), ("avl", Self::Avl), ("none", Self::None)];
 }
 
-impl fmt::Display for Dictionary {
+impl fmt::Display for RegistryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Self::ALL.iter().find(|(_, each)| each == self).map_or("", |(name, _)| name);
         f.pad(name)
     }
 }
 
-impl FromStr for Dictionary {
+impl FromStr for RegistryKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -62,12 +62,12 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(dictionary: Dictionary) -> Self {
+    pub(crate) fn new(dictionary: RegistryKind) -> Self {
         let order: Order = By(|id| id.to_bits());
         let tree = match dictionary {
-            Dictionary::RedBlack => Tree::RedBlack(SlabDict::new(order)),
-            Dictionary::Avl => Tree::Avl(SlabDict::balanced(order)),
-            Dictionary::None => Tree::None,
+            RegistryKind::RedBlack => Tree::RedBlack(SlabDict::new(order)),
+            RegistryKind::Avl => Tree::Avl(SlabDict::balanced(order)),
+            RegistryKind::None => Tree::None,
         };
         Self { tree, len: 0 }
     }

@@ -30,7 +30,7 @@ use crate::primitive::Ordering;
 use crate::primitive::modelled::{Mutex, MutexGuard};
 use crate::process::Process;
 use crate::record::{FreeList, MOST_SHARDS, Record, Table, shard_of};
-use crate::registry::{Dictionary, Registered, Registry};
+use crate::registry::{Registered, Registry, RegistryKind};
 use crate::threads::Wait;
 
 /// The data under the lock of a shard.
@@ -48,7 +48,7 @@ pub(crate) struct Shard<X> {
 
 impl<X> Shard<X> {
     /// Creates the shard with the number `at`.
-    pub(crate) fn new(at: usize, dictionary: Dictionary, own: X) -> Self {
+    pub(crate) fn new(at: usize, dictionary: RegistryKind, own: X) -> Self {
         let locked = Locked { free: FreeList::new(at), registry: Registry::new(dictionary), own };
         Self { locked: Mutex::new(locked) }
     }

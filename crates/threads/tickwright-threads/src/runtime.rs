@@ -21,17 +21,17 @@ use crate::threads::{Threads, Wait};
 /// A handle to one runtime, which creates, joins and wakes its threads. Clones refer to the same
 /// runtime. After the runtime has ended, a creation returns an error.
 #[derive(Clone)]
-pub struct Handle {
+pub struct RuntimeHandle {
     threads: Arc<dyn Threads>,
 }
 
-impl fmt::Debug for Handle {
+impl fmt::Debug for RuntimeHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("model", &self.threads.model()).finish_non_exhaustive()
+        f.debug_struct("RuntimeHandle").field("model", &self.threads.model()).finish_non_exhaustive()
     }
 }
 
-impl Handle {
+impl RuntimeHandle {
     /// Creates a handle to a model of your own.
     #[must_use]
     pub fn new(threads: Arc<dyn Threads>) -> Self {
@@ -201,7 +201,7 @@ impl Handle {
 /// A thread that will return a `T`. If the handle is dropped, the thread is detached.
 #[derive(Debug)]
 pub struct JoinHandle<T> {
-    handle: Handle,
+    handle: RuntimeHandle,
     id: ThreadId,
     left: Counted<Mutex<Option<T>>>,
     open: bool,
@@ -259,14 +259,14 @@ impl Model {
     }
 }
 
-/// Owns the threads of one model. Threads that create and join others use a [`Handle`].
+/// Owns the threads of one model. Threads that create and join others use a [`RuntimeHandle`].
 ///
 /// Its drop waits until every thread has ended, then ends the workers. If a thread never ends, the
 /// drop waits for ever. If one of the runtime's own threads drops it, the drop does not wait: the
 /// last thread to end cleans up.
 #[derive(Debug)]
 pub struct Runtime {
-    handle: Handle,
+    handle: RuntimeHandle,
 }
 
 impl Runtime {
@@ -284,20 +284,20 @@ impl Runtime {
             Model::ManyToMany(settings) => settings.start()?,
             Model::Manager(settings) => settings.start()?,
         };
-        Ok(Self { handle: Handle::new(threads) })
+        Ok(Self { handle: RuntimeHandle::new(threads) })
     }
 
     /// A handle for code that outlives this borrow.
     #[must_use]
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> RuntimeHandle {
         self.handle.clone()
     }
 }
 
 impl Deref for Runtime {
-    type Target = Handle;
+    type Target = RuntimeHandle;
 
-    fn deref(&self) -> &Handle {
+    fn deref(&self) -> &RuntimeHandle {
         &self.handle
     }
 }

@@ -16,12 +16,12 @@ use crate::host;
 pub use crate::host::{current, now};
 use crate::kernel_thread::{self, KernelThread};
 use crate::many;
-use crate::runtime::Handle;
+use crate::runtime::RuntimeHandle;
 
 /// The runtime of the calling thread.
 #[must_use]
-pub fn handle() -> Option<Handle> {
-    host::with(|host| Handle::new(host.threads()))
+pub fn handle() -> Option<RuntimeHandle> {
+    host::with(|host| RuntimeHandle::new(host.threads()))
 }
 
 /// The addresses of the calling thread's stack without its guard, if a runtime created the thread
@@ -39,8 +39,8 @@ pub fn yield_now() {
     }
 }
 
-/// Waits until the calling thread is [unparked](Handle::unpark). Returns at once if it was unparked
-/// since its last park. It may return without cause, so call it in a loop.
+/// Waits until the calling thread is [unparked](RuntimeHandle::unpark). Returns at once if it was
+/// unparked since its last park. It may return without cause, so call it in a loop.
 #[inline]
 pub fn park() {
     if !many::park() {
@@ -97,7 +97,7 @@ pub fn sleep(duration: Duration) {
 /// so a loop of sections does not keep its worker. A section has these limits:
 ///
 /// - A call that has to wait lets other threads run, and so does [`yield_now`]. These calls never
-///   have to wait: creations of threads of an M:N runtime, [`unpark`](Handle::unpark),
+///   have to wait: creations of threads of an M:N runtime, [`unpark`](RuntimeHandle::unpark),
 ///   notifications of a [`Condvar`](crate::sync::Condvar), `try_send`, `try_recv`, and a `send` to
 ///   an unbounded mailbox. All other counted calls may have to.
 /// - Until the end of the section no other thread of the worker goes on, and no sleeper wakes.

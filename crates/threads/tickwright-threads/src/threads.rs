@@ -20,8 +20,8 @@ pub enum Wait {
     Forever,
 }
 
-/// The operations of a model of threads. A program uses a [`Handle`](crate::Handle), which is more
-/// convenient. A new model implements this trait.
+/// The operations of a model of threads. A program uses a [`RuntimeHandle`](crate::RuntimeHandle),
+/// which is more convenient. A new model implements this trait.
 pub trait Threads: Send + Sync {
     /// The name of the model, in one word.
     fn model(&self) -> &'static str;

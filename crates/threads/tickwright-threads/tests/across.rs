@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::process::Command;
 
 use common::start;
-use tickwright_threads::{Attributes, Handle, Model, Runtime, ThreadId, this_thread};
+use tickwright_threads::{Attributes, Model, Runtime, RuntimeHandle, ThreadId, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
 
@@ -50,7 +50,7 @@ fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
 }
 
 /// Creates a thread that ends only after it was unparked.
-fn parked(handle: &Handle) -> ThreadId {
+fn parked(handle: &RuntimeHandle) -> ThreadId {
     let body = || {
         this_thread::park();
         this_thread::sleep(Duration::from_millis(1));
@@ -79,7 +79,7 @@ fn a_runtime_is_dropped_while_its_thread_waits_for_the_worker() {
     });
 }
 
-struct Joins(Handle, ThreadId);
+struct Joins(RuntimeHandle, ThreadId);
 
 impl Drop for Joins {
     fn drop(&mut self) {
@@ -93,7 +93,7 @@ thread_local! {
 }
 
 /// Starts a thread that joins another one in the destructor of a thread-local variable.
-fn joins_at_its_end(handle: &Handle, kernel: &Runtime) -> ThreadId {
+fn joins_at_its_end(handle: &RuntimeHandle, kernel: &Runtime) -> ThreadId {
     let joins = Joins(handle.clone(), parked(handle));
     let body = move || {
         JOINS.with_borrow_mut(|place| *place = Some(joins));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use common::Jumping;
 use tickwright_threads::sync::{Condvar, Mutex, bounded, unbounded};
-use tickwright_threads::{Attributes, Handle, Knobs, ManyToMany, Model, Runtime, this_thread};
+use tickwright_threads::{Attributes, Knobs, ManyToMany, Model, Runtime, RuntimeHandle, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
 /// Far more calls than a worker needs until it looks at its clock.
@@ -31,7 +31,7 @@ fn with_one_worker(settings: ManyToMany, test: impl Fn(&Runtime, &Jumping)) {
 
 /// Another thread of the worker sleeps. When its time has come, a thread repeats a call until the
 /// sleeper has woken, or until the call has starved the sleeper for very long.
-fn wakes_beside<C: FnMut(&Handle)>(prepare: impl Fn(&Handle) -> C + Send + Copy + 'static) {
+fn wakes_beside<C: FnMut(&RuntimeHandle)>(prepare: impl Fn(&RuntimeHandle) -> C + Send + Copy + 'static) {
     with_one_worker(ManyToMany::new(), |runtime, clock| {
         let (handle, clock) = (runtime.handle(), clock.clone());
         let woken = runtime.run(move || {
@@ -194,7 +194,7 @@ fn threads_that_take_turns_are_not_interrupted() {
 /// The calls of the documentation that never have to wait, by one thread, in a section without
 /// yields, many more than the budget. Meanwhile the thread holds a lock of the standard library,
 /// which another thread of the worker wants.
-fn keeps_its_lock<C: FnMut(&Handle)>(prepare: impl Fn(&Handle) -> C + Send + Copy + 'static) {
+fn keeps_its_lock<C: FnMut(&RuntimeHandle)>(prepare: impl Fn(&RuntimeHandle) -> C + Send + Copy + 'static) {
     with_one_worker(ManyToMany::new().most_stacks(8), |runtime, _| {
         let handle = runtime.handle();
         let free = runtime.run(move || {

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 
 use common::Gate;
 use tickwright::time::Instant;
-use tickwright_threads::{Attributes, Handle, JoinError, LEAST_STACK, Runtime, ThreadId, this_thread};
+use tickwright_threads::{Attributes, JoinError, LEAST_STACK, Runtime, RuntimeHandle, ThreadId, this_thread};
 
 for_each_model!(
     values_come_in_the_order_of_joins,
@@ -51,7 +51,7 @@ fn errno(result: Result<usize, JoinError>) -> i32 {
 }
 
 /// Tries to join a thread until the thread has ended.
-fn try_until_ended(runtime: &Handle, id: ThreadId) -> Result<usize, JoinError> {
+fn try_until_ended(runtime: &RuntimeHandle, id: ThreadId) -> Result<usize, JoinError> {
     loop {
         match runtime.try_join(id) {
             Err(JoinError::Busy) => this_thread::yield_now(),
@@ -277,7 +277,7 @@ fn a_timed_join(runtime: &Runtime) {
     assert_eq!(runtime.join_until(id, Instant::MAX).unwrap(), 42);
 }
 
-fn factorial(handle: &Handle, n: usize) -> usize {
+fn factorial(handle: &RuntimeHandle, n: usize) -> usize {
     if n <= 1 {
         return 1;
     }
@@ -306,7 +306,7 @@ fn hundred_yields(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), 1123);
 }
 
-fn tree(handle: &Handle, depth: u32, breadth: usize) -> usize {
+fn tree(handle: &RuntimeHandle, depth: u32, breadth: usize) -> usize {
     if depth == 0 {
         return 1;
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use common::Gate;
 use tickwright::time::{Clock, Instant};
 use tickwright_threads::{
-    Attributes, Handle, JoinError, Knobs, Local, ManyToMany, Model, Runtime, ThreadId, io, this_thread,
+    Attributes, JoinError, Knobs, Local, ManyToMany, Model, Runtime, RuntimeHandle, ThreadId, io, this_thread,
 };
 
 for_each_model!(
@@ -183,7 +183,7 @@ fn a_thread_variable_that_creates_when_it_is_dropped(_: &Runtime) {
     }
 }
 
-fn create_one(handle: &Handle, tell: &mpsc::Sender<usize>) {
+fn create_one(handle: &RuntimeHandle, tell: &mpsc::Sender<usize>) {
     let mark = [7_u8; 256];
     let id = handle
         .create(&PLAIN, || {
@@ -412,7 +412,7 @@ fn in_a_forked_child_nobody_is_waited_for() {
 }
 
 /// Its drop calls the runtime, then panics.
-struct Asks(Handle);
+struct Asks(RuntimeHandle);
 
 impl Drop for Asks {
     fn drop(&mut self) {

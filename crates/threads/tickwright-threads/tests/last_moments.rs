@@ -13,7 +13,9 @@ use std::sync::Mutex as StdMutex;
 
 use common::start;
 use tickwright::time::Instant;
-use tickwright_threads::{Attributes, Handle, JoinError, Local, Model, Runtime, io, sync, this_thread};
+use tickwright_threads::{
+    Attributes, JoinError, Local, Model, Runtime, RuntimeHandle, io, sync, this_thread,
+};
 
 const PLAIN: Attributes = Attributes::new();
 const MS: Duration = Duration::from_millis(1);
@@ -31,7 +33,7 @@ const MODELS: [(&str, Made); 7] = [
 ];
 
 /// What threads do at their end. Each deed records that it was done.
-type Deed = fn(&Handle);
+type Deed = fn(&RuntimeHandle);
 
 const DEEDS: [(&str, Deed); 13] = [
     ("now", |_| assert!(this_thread::now() > Instant::ZERO)),
@@ -82,7 +84,7 @@ fn slow() -> usize {
 
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-fn all_deeds(handle: &Handle) {
+fn all_deeds(handle: &RuntimeHandle) {
     for (_, deed) in DEEDS {
         deed(handle);
         DONE.fetch_add(1, Ordering::SeqCst);
@@ -92,7 +94,7 @@ fn all_deeds(handle: &Handle) {
 }
 
 /// Its drop does all deeds.
-struct Last(Handle);
+struct Last(RuntimeHandle);
 
 impl Drop for Last {
     fn drop(&mut self) {
@@ -104,7 +106,7 @@ thread_local! {
     static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
 }
 
-static HANDLE: AtomicPtr<Handle> = AtomicPtr::new(core::ptr::null_mut());
+static HANDLE: AtomicPtr<RuntimeHandle> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The number of rounds of key destructors. After the second round the standard library's own
 /// variables are gone.
@@ -160,7 +162,7 @@ fn say() {
 }
 
 /// Runs the deeds on threads of each model, and on a thread that no runtime knows.
-fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
+fn for_each_thread(prepare: fn(&RuntimeHandle), rounds: usize) {
     within_a_minute();
     for (_, model) in MODELS {
         let runtime = start(model());
@@ -194,12 +196,12 @@ fn for_each_thread(prepare: fn(&Handle), rounds: usize) {
     std::process::exit(0);
 }
 
-fn variables(handle: &Handle) {
+fn variables(handle: &RuntimeHandle) {
     let last = Last(handle.clone());
     LAST.with_borrow_mut(|place| *place = Some(last));
 }
 
-fn keys(_: &Handle) {
+fn keys(_: &RuntimeHandle) {
     set_key(1);
 }
 

@@ -13,7 +13,7 @@ use common::{Doorkeeper, start};
 use tickwright::time::{Instant, VirtualHost};
 use tickwright_threads::sync::unbounded;
 use tickwright_threads::{
-    Attributes, CreateError, Dictionary, JoinError, Knobs, LEAST_STACK, ManyToMany, Model, OneToOne, Place,
+    Attributes, CreateError, JoinError, Knobs, LEAST_STACK, ManyToMany, Model, OneToOne, Place, RegistryKind,
     Runtime, RuntimeError, this_thread,
 };
 
@@ -77,7 +77,7 @@ fn each_knob_by_itself() {
         Knobs { recycle_stacks: false, ..ours },
         Knobs { recycle_stacks: true, ..Knobs::ngpt() },
     ];
-    for (knobs, dictionary) in each.into_iter().zip(Dictionary::ALL.into_iter().cycle()) {
+    for (knobs, dictionary) in each.into_iter().zip(RegistryKind::ALL.into_iter().cycle()) {
         let settings = ManyToMany::new().workers(2).knobs(knobs).dictionary(dictionary.1);
         let runtime = start(Model::ManyToMany(settings));
         let handle = runtime.handle();
@@ -152,7 +152,7 @@ fn stacks_run_out_in_the_middle() {
 fn stacks_that_nobody_uses_are_there_for_all() {
     const MOST: usize = 8;
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(MOST)));
-    let all = |handle: &tickwright_threads::Handle, most: usize, attributes: &Attributes| {
+    let all = |handle: &tickwright_threads::RuntimeHandle, most: usize, attributes: &Attributes| {
         let door = Doorkeeper::new();
         let ids: Vec<_> = (0..most)
             .map(|_| {
@@ -438,7 +438,7 @@ fn new_threads_do_not_starve_others() {
         let done = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&done);
         let inner = handle.clone();
-        fn again(handle: &tickwright_threads::Handle, done: &Arc<AtomicBool>) -> usize {
+        fn again(handle: &tickwright_threads::RuntimeHandle, done: &Arc<AtomicBool>) -> usize {
             if !done.load(Ordering::Relaxed) {
                 let (inner, seen) = (handle.clone(), Arc::clone(done));
                 drop(handle.create(&PLAIN.detached(true), move || again(&inner, &seen)));

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicI64, Ordering};
 use std::alloc::System;
 use std::sync::Arc;
 
-use tickwright_threads::{Attributes, CreateError, Handle, Model, Place, this_thread};
+use tickwright_threads::{Attributes, CreateError, Model, Place, RuntimeHandle, this_thread};
 
 /// The number of allocations that are granted; below 0 all are granted.
 static GRANTED: AtomicI64 = AtomicI64::new(-1);
@@ -70,7 +70,7 @@ const MODELS: [(&str, Made); 6] = [
 const MOST: i64 = 40;
 
 /// Creates a thread with 0, 1, 2, ... grants. Returns the least number that suffices.
-fn each_allocation_in_turn(name: &str, handle: &Handle, attributes: &Attributes) -> i64 {
+fn each_allocation_in_turn(name: &str, handle: &RuntimeHandle, attributes: &Attributes) -> i64 {
     let held = Arc::new(());
     let mut suffices = None;
     for grants in 0..MOST {
@@ -91,7 +91,7 @@ fn each_allocation_in_turn(name: &str, handle: &Handle, attributes: &Attributes)
 }
 
 /// Creates waiting threads without any grant, until a creation is refused. Then all of them end.
-fn as_many_as_there_is_room_for(name: &str, handle: &Handle) {
+fn as_many_as_there_is_room_for(name: &str, handle: &RuntimeHandle) {
     let door = common::Doorkeeper::new();
     let mut created = Vec::with_capacity(1000);
     let gates: Vec<_> = (0..1000).map(|_| door.gate()).collect();

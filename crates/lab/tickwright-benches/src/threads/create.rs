@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use tickwright_threads::{Attributes, Handle, Knobs, ManyToMany, Model, OneToOne, Runtime, ThreadId};
+use tickwright_threads::{Attributes, Knobs, ManyToMany, Model, OneToOne, Runtime, RuntimeHandle, ThreadId};
 
 use crate::clock::{Meter, OsClock};
 
@@ -85,14 +85,14 @@ fn churn<T>(
 /// Threads of a runtime of ours: each of the creators is one of them.
 fn ours(runtime: &Runtime, starts: u64, creators: u64, clock: OsClock) -> Result<(u64, u64), String> {
     fn create(
-        handle: &Handle,
+        handle: &RuntimeHandle,
         body: impl FnOnce() -> Result<u64, String> + Send + 'static,
     ) -> Result<ThreadId, String> {
         // A result of a thread is a `usize`.
         let body = move || body().ok().and_then(|sum| usize::try_from(sum).ok()).unwrap_or(0);
         handle.create(&Attributes::new(), body).map_err(|error| error.to_string())
     }
-    fn join(handle: &Handle, thread: ThreadId) -> Result<u64, String> {
+    fn join(handle: &RuntimeHandle, thread: ThreadId) -> Result<u64, String> {
         handle.join(thread).map(|sum| sum as u64).map_err(|error| error.to_string())
     }
     let handle = runtime.handle();

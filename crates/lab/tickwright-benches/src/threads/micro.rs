@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use tickwright_threads::{Attributes, Handle, Place, ThreadId, this_thread};
+use tickwright_threads::{Attributes, Place, RuntimeHandle, ThreadId, this_thread};
 
 use super::create::{Maker, many};
 use crate::clock::{Meter, OsClock};
@@ -119,7 +119,7 @@ const FEWER: u32 = 10;
 
 fn on_workers<R: Send + 'static>(
     workers: usize,
-    body: impl FnOnce(&Handle) -> Result<R, String> + Send + 'static,
+    body: impl FnOnce(&RuntimeHandle) -> Result<R, String> + Send + 'static,
 ) -> Result<R, String> {
     let runtime = many(Some(workers), true)?;
     let handle = runtime.handle();
@@ -127,19 +127,19 @@ fn on_workers<R: Send + 'static>(
 }
 
 fn make(
-    handle: &Handle,
+    handle: &RuntimeHandle,
     place: Place,
     body: impl FnOnce() -> usize + Send + 'static,
 ) -> Result<ThreadId, String> {
     handle.create(&Attributes::new().place(place), body).map_err(|error| error.to_string())
 }
 
-fn join(handle: &Handle, id: ThreadId) -> Result<usize, String> {
+fn join(handle: &RuntimeHandle, id: ThreadId) -> Result<usize, String> {
     handle.join(id).map_err(|error| error.to_string())
 }
 
 /// Two threads yield `rounds` times each. Returns the total time in ns.
-fn switches(handle: &Handle, rounds: u32, clock: OsClock) -> Result<f64, String> {
+fn switches(handle: &RuntimeHandle, rounds: u32, clock: OsClock) -> Result<f64, String> {
     let body = move || {
         for _ in 0..rounds {
             this_thread::yield_now();
@@ -154,7 +154,7 @@ fn switches(handle: &Handle, rounds: u32, clock: OsClock) -> Result<f64, String>
 }
 
 /// Checks that each yield lets the other thread run.
-fn alternates(handle: &Handle) -> Result<(), String> {
+fn alternates(handle: &RuntimeHandle) -> Result<(), String> {
     let log = Arc::new(Mutex::new(Vec::new()));
     let body = |name: usize| {
         let log = Arc::clone(&log);
@@ -224,7 +224,7 @@ fn wakes(workers: usize, rounds: u32, clock: OsClock) -> Result<f64, String> {
     })
 }
 
-fn play(handle: &Handle, game: &Game, me: usize, rounds: u32, clock: OsClock) -> usize {
+fn play(handle: &RuntimeHandle, game: &Game, me: usize, rounds: u32, clock: OsClock) -> usize {
     let kernel = thread::current().id();
     game.kernel.lock().unwrap_or_else(PoisonError::into_inner).push(kernel);
     // Wait until both players run and the other player's id is known.

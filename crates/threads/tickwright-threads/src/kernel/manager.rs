@@ -37,7 +37,7 @@ use crate::error::RuntimeError;
 use crate::mask::Mask;
 use crate::overflow::SignalStack;
 use crate::primitive::lock;
-use crate::registry::Dictionary;
+use crate::registry::RegistryKind;
 use crate::threads::Threads;
 
 /// Settings of the manager model. Each thread is one of the platform's. One manager thread, which
@@ -82,7 +82,7 @@ impl Manager {
         guard(self, bytes: usize) { self.0 = self.0.guard(bytes) }
 
         /// The dictionary in which threads are registered.
-        dictionary(self, dictionary: Dictionary) { self.0 = self.0.dictionary(dictionary) }
+        dictionary(self, dictionary: RegistryKind) { self.0 = self.0.dictionary(dictionary) }
 
         /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.0 = self.0.clock(clock) }

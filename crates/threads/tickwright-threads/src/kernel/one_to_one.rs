@@ -11,7 +11,7 @@ use crate::attributes::Attributes;
 use crate::attributes::setters;
 use crate::clock::{AnyClock, Timekeeper};
 use crate::error::RuntimeError;
-use crate::registry::Dictionary;
+use crate::registry::RegistryKind;
 use crate::threads::Threads;
 
 /// Settings of the one-to-one model: each thread is one of the platform's.
@@ -29,7 +29,7 @@ pub struct OneToOne {
     stack: usize,
     guard: usize,
     stacks: Stacks,
-    dictionary: Dictionary,
+    dictionary: RegistryKind,
     clock: AnyClock,
 }
 
@@ -48,7 +48,7 @@ impl OneToOne {
             stack: 2 << 20,
             guard: 4096,
             stacks: Stacks::Platform,
-            dictionary: Dictionary::RedBlack,
+            dictionary: RegistryKind::RedBlack,
             clock: AnyClock::default(),
         }
     }
@@ -64,7 +64,7 @@ impl OneToOne {
         stacks(self, stacks: Stacks) { self.stacks = stacks }
 
         /// The dictionary in which threads are registered.
-        dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
+        dictionary(self, dictionary: RegistryKind) { self.dictionary = dictionary }
 
         /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
@@ -76,7 +76,7 @@ impl OneToOne {
     }
 
     /// The parts of a runtime of kernel threads.
-    pub(super) fn parts(self) -> Result<(Pthread, Dictionary, Timekeeper), RuntimeError> {
+    pub(super) fn parts(self) -> Result<(Pthread, RegistryKind, Timekeeper), RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;
         Ok((Pthread::new(self.stack, self.guard, self.stacks), self.dictionary, Timekeeper::new(self.clock)))

@@ -26,7 +26,7 @@ use crate::overflow::{self, SignalStack};
 use crate::primitive::Ordering;
 use crate::process;
 use crate::record::Record as AnyRecord;
-use crate::registry::{Dictionary, Registered};
+use crate::registry::{Registered, RegistryKind};
 use crate::roster::{Roster, Shard, answers_of_roster};
 use crate::stack::own_stack;
 use crate::threads::{Body, Threads, Wait};
@@ -65,7 +65,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: Dictionary, keeper: Timekeeper) -> Arc<Self> {
+    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: RegistryKind, keeper: Timekeeper) -> Arc<Self> {
         overflow::notice();
         Arc::new_cyclic(|me| Self {
             roster: Roster::new((0..SHARDS).map(|at| Shard::new(at, dictionary, ())).collect()),

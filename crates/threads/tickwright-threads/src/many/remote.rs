@@ -14,7 +14,7 @@ use crate::host;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
-use crate::registry::{Dictionary, Registered};
+use crate::registry::{Registered, RegistryKind};
 use crate::roster::{HasShard, Locked, Shard};
 use crate::stack::Mapping;
 use crate::threads::Body;
@@ -98,7 +98,7 @@ impl HasShard for Remote {
 }
 
 impl Remote {
-    pub(super) fn new(at: usize, dictionary: Dictionary, pipe: Option<Pipe>) -> Self {
+    pub(super) fn new(at: usize, dictionary: RegistryKind, pipe: Option<Pipe>) -> Self {
         Self {
             shard: Shard::new(at, dictionary, SpawnQueue::default()),
             spawned: AtomicU32::new(0),

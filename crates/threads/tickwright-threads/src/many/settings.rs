@@ -8,7 +8,7 @@ use tickwright::time::Clock;
 use crate::attributes::setters;
 use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
-use crate::registry::Dictionary;
+use crate::registry::RegistryKind;
 
 /// The default guard of a stack, in bytes. Without stack probes, a frame of two pages steps over a
 /// guard of one page, into the neighbor's stack.
@@ -87,7 +87,7 @@ pub struct ManyToMany {
     pub(super) most_stacks: usize,
     pub(super) knobs: Knobs,
     pub(super) portable: bool,
-    pub(super) dictionary: Dictionary,
+    pub(super) dictionary: RegistryKind,
     pub(super) sleepers: String,
     pub(super) clock: AnyClock,
 }
@@ -112,7 +112,7 @@ impl ManyToMany {
             most_stacks: usize::MAX,
             knobs: Knobs::ours(),
             portable: cfg!(any(miri, tickwright_portable)),
-            dictionary: Dictionary::RedBlack,
+            dictionary: RegistryKind::RedBlack,
             sleepers: String::from("heap4"),
             clock: AnyClock::default(),
         }
@@ -147,7 +147,7 @@ impl ManyToMany {
         portable(self, portable: bool) { self.portable = portable }
 
         /// The dictionary in which threads are registered.
-        dictionary(self, dictionary: Dictionary) { self.dictionary = dictionary }
+        dictionary(self, dictionary: RegistryKind) { self.dictionary = dictionary }
 
         /// The timer queue of sleeping threads: the id of a
         /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.

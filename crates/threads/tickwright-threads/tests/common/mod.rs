@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tickwright::time::{Clock, Instant};
 use tickwright_threads::{
-    Dictionary, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, Stacks, this_thread,
+    Knobs, Manager, ManyToMany, Model, OneToOne, RegistryKind, Runtime, Stacks, this_thread,
 };
 
 pub fn one_to_one() -> Model {
@@ -27,7 +27,7 @@ pub fn one_worker() -> Model {
 }
 
 pub fn two_workers() -> Model {
-    Model::ManyToMany(ManyToMany::new().workers(2).sleepers("wheel").dictionary(Dictionary::Avl))
+    Model::ManyToMany(ManyToMany::new().workers(2).sleepers("wheel").dictionary(RegistryKind::Avl))
 }
 
 pub fn three_workers() -> Model {

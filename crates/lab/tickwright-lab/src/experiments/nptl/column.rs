@@ -1,6 +1,6 @@
 //! The columns that are compared: this project's models and other libraries' threads.
 
-use tickwright_threads::{Attributes, Handle, ThreadId};
+use tickwright_threads::{Attributes, RuntimeHandle, ThreadId};
 
 use super::model::{self, Knobs, Model};
 use super::peers::Std;
@@ -140,7 +140,7 @@ fn timed<M: Maker>(
 /// Creates threads in a runtime of this project.
 #[derive(Debug, Clone)]
 pub(crate) struct Ours {
-    pub(crate) handle: Handle,
+    pub(crate) handle: RuntimeHandle,
     pub(crate) attributes: Attributes,
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::CreateError;
 use crate::clock::Timekeeper;
 use crate::error::JoinError;
-use crate::runtime::Handle;
+use crate::runtime::RuntimeHandle;
 use crate::this_thread;
 use crate::threads::Wait;
 use tickwright::time::SystemClock;
@@ -86,7 +86,7 @@ fn a_manager_that_ends_answers_all_who_wait() {
     kernel.close();
 }
 
-struct CreatesInTheEnd(Handle, mpsc::Sender<bool>);
+struct CreatesInTheEnd(RuntimeHandle, mpsc::Sender<bool>);
 
 impl Drop for CreatesInTheEnd {
     fn drop(&mut self) {
@@ -103,7 +103,7 @@ thread_local! {
 fn destructors_that_create_threads_do_not_wait_for_themselves() {
     let (kernel, _desk) = start();
     let (tell, told) = mpsc::channel();
-    let handle = Handle::new(Arc::clone(&kernel) as Arc<dyn Threads>);
+    let handle = RuntimeHandle::new(Arc::clone(&kernel) as Arc<dyn Threads>);
     let id = create(&kernel, move || {
         LATE.set(Some(CreatesInTheEnd(handle, tell)));
         1

@@ -8,7 +8,7 @@ use super::super::sleep::{IdleWorkers, Sleep};
 use super::{Remote, Spawned, wake_one};
 use crate::kernel_thread::KernelThread;
 use crate::primitive::{AtomicU32, Ordering};
-use crate::registry::Dictionary;
+use crate::registry::RegistryKind;
 use crate::roster::Roster;
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
@@ -28,7 +28,7 @@ struct Workers<const N: usize> {
 
 impl<const N: usize> Workers<N> {
     fn new() -> Arc<Self> {
-        let roster = Roster::new((0..N).map(|at| Remote::new(at, Dictionary::None, None)).collect());
+        let roster = Roster::new((0..N).map(|at| Remote::new(at, RegistryKind::None, None)).collect());
         let work = core::array::from_fn(|_| AtomicU32::new(0));
         Arc::new(Self { roster, idle_workers: IdleWorkers::new(), work })
     }

@@ -1,7 +1,7 @@
 //! Tests of a state that only this module can set up: a creation that finds the runtime closing.
 
 use super::*;
-use crate::registry::Dictionary;
+use crate::registry::RegistryKind;
 
 #[test]
 fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
@@ -18,7 +18,7 @@ fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
 
 #[test]
 fn a_runtime_has_the_dictionary_that_was_asked_for() {
-    for dictionary in [Dictionary::Avl, Dictionary::None, Dictionary::RedBlack] {
+    for dictionary in [RegistryKind::Avl, RegistryKind::None, RegistryKind::RedBlack] {
         assert_eq!(ManyToMany::new().dictionary(dictionary).dictionary, dictionary);
     }
 }
