@@ -10,7 +10,7 @@ if ! command -v cargo-public-api >/dev/null; then
     echo "api: skipped: no cargo-public-api (cargo install cargo-public-api --locked, or ci/tools.sh all)"
     exit 77
 fi
-crates=(nodes core collections embassy threads async testkit)
+crates=(nodes core collections mcu threads async testkit)
 packages=(-p tickwright "${crates[@]/#/-ptickwright-}")
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$work/rustdoc"
 chmod +x "$work/rustdoc"
 RUSTDOC="$work/rustdoc" RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc -q --no-deps "${packages[@]}" \
-    --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record
+    --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record,tickwright-mcu/slack
 # Without the items of traits at each type that implements one, and without the paths of types
 # within a line.
 shorten() {

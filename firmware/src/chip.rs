@@ -2,6 +2,7 @@
 
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
+use tickwright_mcu::{Chip, Tick};
 
 /// Ticks a second: both timers run at the 25 MHz of the board.
 pub const HZ: u64 = 25_000_000;
@@ -18,28 +19,37 @@ fn write(register: usize, value: u32) {
     unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
 }
 
-/// The counter, which has 32 bits and wraps. A clock may use fewer bits.
-#[must_use]
-pub fn count() -> u32 {
-    // SAFETY: 1. as above; reading it changes nothing.
-    let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
-    !value
+/// The chip, with a counter of which `BITS` bits are read.
+pub struct Board<const BITS: u32>(SYST);
+
+impl<const BITS: u32> Board<BITS> {
+    /// Starts the counter at `count`, and lets SysTick interrupt. The alarm is not set.
+    #[must_use]
+    pub fn start(mut systick: SYST, count: u32) -> Self {
+        write(RELOAD, 0xffff_ffff);
+        write(VALUE, !count);
+        write(CONTROL, 1);
+        systick.set_clock_source(SystClkSource::Core);
+        systick.enable_interrupt();
+        Self(systick)
+    }
 }
 
-/// Lets SysTick interrupt in `ticks` ticks, or in 2^24 - 1 ticks if that is sooner; then the
-/// handler has to set the alarm again. 0 is treated as 1.
-pub fn alarm_in(systick: &mut SYST, ticks: u64) {
-    systick.disable_counter();
-    systick.set_reload(ticks.clamp(1, 0xff_ffff) as u32);
-    systick.clear_current();
-    systick.enable_counter();
-}
+impl<const BITS: u32> Chip for Board<BITS> {
+    const HZ: u64 = HZ;
+    const COUNTER_BITS: u32 = BITS;
+    const LONGEST_ALARM: Tick = 0xff_ffff;
 
-/// Starts the counter at `count`. The alarm is not set.
-pub fn start(systick: &mut SYST, count: u32) {
-    write(RELOAD, 0xffff_ffff);
-    write(VALUE, !count);
-    write(CONTROL, 1);
-    systick.set_clock_source(SystClkSource::Core);
-    systick.enable_interrupt();
+    fn count(&mut self) -> u32 {
+        // SAFETY: 1. as above; reading it changes nothing.
+        let value = unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() };
+        !value
+    }
+
+    fn alarm_in(&mut self, ticks: Tick) {
+        self.0.disable_counter();
+        self.0.set_reload(ticks as u32);
+        self.0.clear_current();
+        self.0.enable_counter();
+    }
 }

@@ -11,4 +11,3 @@ pub mod oracle;
 pub mod random;
 #[cfg(target_pointer_width = "32")]
 mod sizes;
-pub mod widen;

@@ -1,30 +1,27 @@
 //! A monotonic of RTIC: its delays are timers of one queue, and its clock is a counter of 16 bits.
 //!
 //! ```text
-//!   delay, timeout ── Delay ──▶ slot ── Timer ─┐          SysTick
-//!                     polled    waker          ▼             │
-//!                       ▲                  SortedList ◀── on_interrupt
-//!                       └───────────────── wakes, when it is due
+//!   delay, timeout ── Delay ── waker ──▶ slot of TIMERS      SysTick
+//!                       ▲                     │                 │
+//!                       └── wakes, when due ──┴─── on_interrupt ┘
 //! ```
-//! A timer must outlive its queue, and a future does not. So timers lie in [`SLOTS`] static slots,
-//! of which each pending delay takes one. Invariants, all under the critical section:
-//! 1. A slot is free, or one [`Delay`] has its index.
-//! 2. A timer is pending exactly while its slot is taken and its waker is there.
-//! 3. While a timer is pending, the alarm is at most its deadline or half a turn away.
+//! Invariants, all under the critical section:
+//! 1. A timer is pending exactly while one [`Delay`] has its key and waits for its deadline. Its
+//!    value is the latest waker of that delay.
+//! 2. While a timer is pending, the alarm is at most its deadline or half a turn away.
 //!
 //! No waker is called, cloned or dropped in the critical section: it is foreign code.
 
-use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};
+use core::mem;
 use core::pin::{Pin, pin};
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll, Waker};
 
 use cortex_m::peripheral::SYST;
-use critical_section::Mutex;
 use rtic_time::{Timebase, TimeoutError, fugit};
-use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
 use tickwright_firmware::chip;
-use tickwright_firmware::widen::Widened;
+use tickwright_mcu::{Chip, Key, Rejected, Service, SlotTimers, Widened};
 
 /// The number of delays that can be pending at once.
 pub(crate) const SLOTS: usize = 8;
@@ -32,87 +29,46 @@ pub(crate) const SLOTS: usize = 8;
 pub(crate) type Instant = fugit::MonotonicTimerInstantU64<{ chip::HZ }>;
 pub(crate) type Duration = fugit::TimerDurationU64<{ chip::HZ }>;
 
-type Clock = Widened<16>;
-type Slot = Timer<SortedList, Mutex<Cell<Option<Waker>>>>;
+static TIMERS: SlotTimers<Board, Waker, SLOTS> = SlotTimers::new();
+/// The number of polls that found no free slot.
+static REFUSED: AtomicU32 = AtomicU32::new(0);
 
-static TIMERS: [Slot; SLOTS] = [const { Timer::new(Mutex::new(Cell::new(None))) }; SLOTS];
+/// The chip, and with the feature `control` one whose alarm can miss a deadline.
+struct Board(chip::Board<16>);
 
-struct Service {
-    queue: HookQueue<'static, SortedList, Mutex<Cell<Option<Waker>>>>,
-    clock: Clock,
-    /// The alarm, from [`start`] on.
-    alarm: Option<SYST>,
-    /// One bit for each slot, set while the slot is free.
-    free: u32,
-    /// The number of polls that found no free slot.
-    refused: u32,
-}
+impl Chip for Board {
+    const HZ: u64 = chip::HZ;
+    const COUNTER_BITS: u32 = 16;
 
-static SERVICE: Mutex<RefCell<Service>> = Mutex::new(RefCell::new(Service {
-    queue: HookQueue::new(),
-    clock: Clock::new(),
-    alarm: None,
-    free: (1 << SLOTS) - 1,
-    refused: 0,
-}));
-
-fn with<R>(work: impl FnOnce(&mut Service, critical_section::CriticalSection<'_>) -> R) -> R {
-    critical_section::with(|cs| work(&mut SERVICE.borrow_ref_mut(cs), cs))
-}
-
-impl Service {
-    fn now(&mut self) -> u64 {
-        self.clock.read(chip::count())
+    fn count(&mut self) -> u32 {
+        self.0.count()
     }
 
-    /// Sets the alarm for the next deadline, or for half a turn of the counter if that is sooner.
-    /// A deadline that has passed meanwhile is due in one tick, so none is missed.
-    fn set_alarm(&mut self) {
-        let next = self.queue.next_wake().unwrap_or(u64::MAX);
-        let mut ticks = next.saturating_sub(self.now()).min(Clock::HALF_TURN);
-        if cfg!(feature = "control") && ticks == 0 {
-            // This imitates an alarm that compares for equality: a missed deadline waits for the
-            // next turn.
-            ticks = Clock::HALF_TURN;
-        }
-        if let Some(systick) = &mut self.alarm {
-            chip::alarm_in(systick, ticks);
-        }
+    fn alarm_in(&mut self, ticks: u64) {
+        // This imitates an alarm that compares for equality: a missed deadline waits for the next
+        // turn.
+        let missed = cfg!(feature = "control") && ticks == 1;
+        self.0.alarm_in(if missed { Widened::<16>::HALF_TURN } else { ticks });
     }
 }
 
 /// Starts the clock. Delays from before the start end when it starts.
-pub(crate) fn start(mut systick: SYST) {
-    chip::start(&mut systick, 0);
-    with(|service, _| {
-        service.alarm = Some(systick);
-        service.set_alarm();
-    });
+pub(crate) fn start(systick: SYST) {
+    TIMERS.with(|timers| timers.start(Board(chip::Board::start(systick, 0))));
 }
 
 /// Wakes the tasks whose timers are due, each in a critical section of its own, and sets the alarm
 /// again. The handler of SysTick calls this.
 pub(crate) fn on_interrupt() {
-    let due = || {
-        with(|service, cs| {
-            let now = service.now();
-            let due = service.queue.pop_expired(now).map(|fired| fired.key.get().payload.borrow(cs).take());
-            if due.is_none() {
-                service.set_alarm();
-            }
-            due
-        })
-    };
-    while let Some(waker) = due() {
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+    while let Some(due) = TIMERS.with(Service::pop_due) {
+        due.value.wake();
     }
 }
 
 /// The number of free slots, and the number of polls that found none so far.
 pub(crate) fn slots() -> (u32, u32) {
-    with(|service, _| (service.free.count_ones(), service.refused))
+    let taken = TIMERS.with(|timers| timers.queue().len());
+    ((SLOTS - taken) as u32, REFUSED.load(Ordering::Relaxed))
 }
 
 /// A future that ends at a tick, never before. If all slots are taken, it wakes its task again and
@@ -120,25 +76,13 @@ pub(crate) fn slots() -> (u32, u32) {
 #[derive(Debug)]
 pub(crate) struct Delay {
     deadline: u64,
-    slot: Option<usize>,
+    timer: Option<Key>,
 }
 
 impl Delay {
     /// A delay that ends at `deadline`, or at once if that tick has passed.
     pub(crate) fn until(deadline: u64) -> Self {
-        Self { deadline, slot: None }
-    }
-
-    /// Frees the slot. Returns the waker, which the caller drops outside the critical section.
-    fn release(&mut self, service: &mut Service, cs: critical_section::CriticalSection<'_>) -> Option<Waker> {
-        let at = self.slot.take()?;
-        let timer = &TIMERS[at];
-        // An error means that the timer was delivered already.
-        if service.queue.driven().remove(TimerRef::from(timer)).is_ok_and(|(_, change)| change.is_changed()) {
-            service.set_alarm();
-        }
-        service.free |= 1 << at;
-        timer.payload.borrow(cs).take()
+        Self { deadline, timer: None }
     }
 }
 
@@ -149,40 +93,34 @@ impl Future for Delay {
         // The latest waker counts: a future may move from task to task.
         let waker = context.waker().clone();
         let delay = &mut *self;
-        let (done, unused) = with(|service, cs| {
-            // The check and the arming are in one critical section: no wake-up can come between
-            // them.
-            if service.now() >= delay.deadline {
-                return (Poll::Ready(()), (delay.release(service, cs), Some(waker)));
+        // The check and the arming are in one critical section: no wake-up can come between them.
+        let armed = TIMERS.with(|timers| {
+            if timers.now() >= delay.deadline {
+                let unused = delay.timer.take().and_then(|key| timers.cancel(key));
+                return Ok((Poll::Ready(()), [unused, Some(waker)]));
             }
-            if let Some(at) = delay.slot {
-                return (Poll::Pending, (TIMERS[at].payload.borrow(cs).replace(Some(waker)), None));
+            if let Some(place) = delay.timer.and_then(|key| timers.get_mut(key)) {
+                return Ok((Poll::Pending, [Some(mem::replace(place, waker)), None]));
             }
-            let at = service.free.trailing_zeros() as usize;
-            let inserted = TIMERS.get(at).map(|timer| service.queue.driven().insert(delay.deadline, timer));
-            let Some(Ok((_, change))) = inserted else {
-                service.refused = service.refused.saturating_add(1);
-                return (Poll::Pending, (None, Some(waker)));
-            };
-            service.free &= !(1 << at);
-            delay.slot = Some(at);
-            TIMERS[at].payload.borrow(cs).set(Some(waker));
-            if change.is_changed() {
-                service.set_alarm();
-            }
-            (Poll::Pending, (None, None))
+            delay.timer = Some(timers.at(delay.deadline, waker)?);
+            Ok((Poll::Pending, [None, None]))
         });
-        if let (Poll::Pending, (_, Some(refused))) = (done, &unused) {
-            refused.wake_by_ref();
+        match armed {
+            Ok((state, _unused)) => state,
+            Err(Rejected { value: waker, .. }) => {
+                REFUSED.fetch_add(1, Ordering::Relaxed);
+                waker.wake();
+                Poll::Pending
+            }
         }
-        done
     }
 }
 
 impl Drop for Delay {
     fn drop(&mut self) {
-        let unused = with(|service, cs| self.release(service, cs));
-        drop(unused);
+        if let Some(key) = self.timer {
+            drop(TIMERS.with(|timers| timers.cancel(key)));
+        }
     }
 }
 
@@ -195,7 +133,7 @@ impl Mono {
     /// current tick has passed.
     fn deadline(duration: Duration) -> u64 {
         let ticks = duration.as_ticks();
-        let now = with(|service, _| service.now());
+        let now = TIMERS.with(Service::now);
         now.saturating_add(ticks).saturating_add(u64::from(ticks > 0))
     }
 
@@ -214,7 +152,7 @@ impl Timebase for Mono {
     type Duration = Duration;
 
     fn now() -> Instant {
-        Instant::from_ticks(with(|service, _| service.now()))
+        Instant::from_ticks(TIMERS.with(Service::now))
     }
 
     async fn delay(duration: Duration) {

@@ -1,16 +1,10 @@
 //! What differs from chip to chip: a counter that runs freely, and an alarm. This file is for the
 //! board mps2-an385: a CMSDK APB timer is the counter, and SysTick is the alarm. For another chip,
-//! port the constants and the three functions `start`, `count` and `alarm_in`.
+//! port `Board::start` and what `Chip` asks for.
 
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
-
-/// Ticks a second of the counter and of the alarm.
-pub const HZ: u64 = 25_000_000;
-/// Bits of the counter. Use all bits that it has: each half turn costs one interrupt.
-pub const COUNTER_BITS: u32 = 32;
-/// The longest that `alarm_in` can wait, in ticks: SysTick has 24 bits.
-pub const LONGEST_ALARM: u64 = 0xff_ffff;
+use tickwright_mcu::{Chip, Tick};
 
 /// The address of the timer's registers. The timer counts down.
 const COUNTER: usize = 0x4000_1000;
@@ -24,25 +18,37 @@ fn write(register: usize, value: u32) {
     unsafe { ((COUNTER + register) as *mut u32).write_volatile(value) }
 }
 
-/// Starts the counter at 0, and lets SysTick interrupt.
-pub fn start(systick: &mut SYST) {
-    write(RELOAD, u32::MAX);
-    write(VALUE, u32::MAX);
-    write(CONTROL, 1);
-    systick.set_clock_source(SystClkSource::Core);
-    systick.enable_interrupt();
+/// The chip, with its alarm.
+pub struct Board(SYST);
+
+impl Board {
+    /// Starts the counter at 0, and lets SysTick interrupt.
+    pub fn start(mut systick: SYST) -> Self {
+        write(RELOAD, u32::MAX);
+        write(VALUE, u32::MAX);
+        write(CONTROL, 1);
+        systick.set_clock_source(SystClkSource::Core);
+        systick.enable_interrupt();
+        Self(systick)
+    }
 }
 
-/// The counter. It counts up and wraps.
-pub fn count() -> u32 {
-    // SAFETY: 1. as above; reading it changes nothing.
-    !unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() }
-}
+impl Chip for Board {
+    /// Ticks a second of the counter and of the alarm.
+    const HZ: u64 = 25_000_000;
+    const COUNTER_BITS: u32 = 32;
+    /// SysTick has 24 bits.
+    const LONGEST_ALARM: Tick = 0xff_ffff;
 
-/// Lets SysTick interrupt in `ticks` ticks, from 1 to [`LONGEST_ALARM`].
-pub fn alarm_in(systick: &mut SYST, ticks: u64) {
-    systick.disable_counter();
-    systick.set_reload(ticks.clamp(1, LONGEST_ALARM) as u32);
-    systick.clear_current();
-    systick.enable_counter();
+    fn count(&mut self) -> u32 {
+        // SAFETY: 1. as above; reading it changes nothing.
+        !unsafe { ((COUNTER + VALUE) as *const u32).read_volatile() }
+    }
+
+    fn alarm_in(&mut self, ticks: Tick) {
+        self.0.disable_counter();
+        self.0.set_reload(ticks as u32);
+        self.0.clear_current();
+        self.0.enable_counter();
+    }
 }

@@ -3,10 +3,16 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-use tickwright_core::Tick;
+use tickwright_mcu::{HookTimers, SortedList, Tick};
 
+use crate::chip::Board;
 use crate::journal;
-use crate::service::{Timer, ms, with};
+
+/// A timer with an event. The timer lies in a struct of yours, and the struct in a static.
+pub type Timer = tickwright_mcu::Timer<SortedList, Event>;
+
+/// All timers that are pending: the alarm and the main program share them.
+pub static TIMERS: HookTimers<Board, Event> = HookTimers::new();
 
 /// What a timer's expiry means, and for which struct.
 pub enum Event {
@@ -47,8 +53,8 @@ impl Event {
     /// Ticks from one expiry to the next; 0 for a timer that fires once.
     pub fn period(&self) -> Tick {
         match self {
-            Self::Blink(_) => ms(25),
-            Self::Sample(_) => ms(40),
+            Self::Blink(_) => TIMERS.ms(25),
+            Self::Sample(_) => TIMERS.ms(40),
             Self::Idle(_) | Self::Limit(_) => 0,
         }
     }
@@ -70,11 +76,11 @@ impl Event {
             }
             Self::Idle(session) => {
                 session.over.store(true, Relaxed);
-                u32::from(with(|service| service.cancel(&session.limit)))
+                u32::from(TIMERS.with(|timers| timers.cancel(&session.limit)).is_some())
             }
             Self::Limit(session) => {
                 session.over.store(true, Relaxed);
-                u32::from(with(|service| service.cancel(&session.idle)))
+                u32::from(TIMERS.with(|timers| timers.cancel(&session.idle)).is_some())
             }
         };
         journal::note(journal::Line { expiry, event: self, value });

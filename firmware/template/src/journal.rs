@@ -4,7 +4,7 @@
 use core::cell::RefCell;
 
 use critical_section::Mutex;
-use tickwright_core::Tick;
+use tickwright_mcu::Tick;
 
 use crate::event::Event;
 

@@ -3,31 +3,33 @@
 //! cancelled.
 //!
 //! `docs/firmware.md` of Tickwright explains the parts. To make the program yours, write `chip.rs`,
-//! `memory.x` and `.cargo/config.toml` for your chip, and your own structs in `event.rs`. The clock
-//! in `widen.rs` and `service.rs` stay as they are.
+//! `memory.x` and `.cargo/config.toml` for your chip, and your own structs in `event.rs`.
 #![no_std]
 #![no_main]
 
 mod chip;
 mod event;
 mod journal;
-mod service;
-mod widen;
 
 use core::sync::atomic::Ordering::Relaxed;
 
 use cortex_m::Peripherals;
-use cortex_m_rt::entry;
+use cortex_m_rt::{entry, exception};
 use semihosting::{println, process::exit};
+use tickwright_mcu::{Service, Tick};
 
-use event::{Event, LED, SENSOR, SESSION};
-use service::{ms, with};
+use chip::Board;
+use event::{Event, LED, SENSOR, SESSION, TIMERS};
+
+fn ms(ms: u64) -> Tick {
+    TIMERS.ms(ms)
+}
 
 #[entry]
 fn main() -> ! {
     let Some(Peripherals { SYST: systick, .. }) = Peripherals::take() else { exit(2) };
-    let armed = with(|service| {
-        service.start(systick);
+    let armed = TIMERS.with(|service| {
+        service.start(Board::start(systick));
         service.arm(&LED.blink, ms(25))?;
         service.arm(&SENSOR.sample, ms(40))?;
         service.arm(&SESSION.idle, ms(50))?;
@@ -41,11 +43,11 @@ fn main() -> ! {
     loop {
         idle();
         lost += print_lines();
-        let now = with(|service| service.now());
+        let now = TIMERS.with(Service::now);
         // A packet comes every 30 ms, three times. Each moves the idle time-out.
         if packets < 3 && now >= ms((packets + 1) * 30) {
             packets += 1;
-            let moved = with(|service| service.postpone(&SESSION.idle, ms(50)));
+            let moved = TIMERS.with(|service| service.postpone(&SESSION.idle, ms(50)));
             println!("{:4} ms  packet {packets}, idle time-out moved: {moved}", now / ms(1));
         }
         if now >= ms(210) {
@@ -54,9 +56,15 @@ fn main() -> ! {
     }
     let over = SESSION.over.load(Relaxed);
     let pending = SESSION.idle.is_linked() || SESSION.limit.is_linked();
-    let punctual = with(|service| service.latest) < ms(1);
+    let punctual = TIMERS.with(|service| service.latest()) < ms(1);
     println!("over: {over}, still pending: {pending}, within 1 ms: {punctual}, lines lost: {lost}");
     exit(i32::from(!over || pending || !punctual || lost > 0))
+}
+
+/// The alarm. An event fires with interrupts unmasked, and may arm, move and cancel timers.
+#[exception]
+fn SysTick() {
+    TIMERS.on_alarm(|timer| timer.payload.period(), |timer, expiry| timer.payload.fire(expiry));
 }
 
 /// Prints what has fired. Returns the number of lines that were lost.

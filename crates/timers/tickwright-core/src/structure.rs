@@ -3,7 +3,7 @@
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
 //! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) puts it over a
 //! [`Store`](crate::queue::store::Store), which has the memory. Crates with other needs put a
-//! family over memory of their own: `tickwright` for threads, `tickwright-embassy` for tasks.
+//! family over memory of their own: `tickwright` for threads, `tickwright-mcu` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>

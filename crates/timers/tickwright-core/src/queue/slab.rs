@@ -97,7 +97,10 @@ pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 /// assert!(queue.is_idle(reply), "its key and its slot stay");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-pub type InlineQueue<F, T, const N: usize> = Queue<Slab<F, T, Inline<RecordOf<F>, T, N>>>;
+pub type InlineQueue<F, T, const N: usize> = Queue<InlineSlots<F, T, N>>;
+
+/// The store of an [`InlineQueue`].
+pub type InlineSlots<F, T, const N: usize> = Slab<F, T, Inline<RecordOf<F>, T, N>>;
 
 /// The store of a [`SlabQueue`] and of an [`InlineQueue`]: payloads in slots that the queue owns.
 pub struct Slab<F: Family, T, C> {

@@ -210,7 +210,7 @@ impl<C: Columns> Arena<C> {
             self.retired += 1;
         }
         self.len -= 1;
-        if self.len == FEW - 1 {
+        if !C::FIXED && self.len == FEW - 1 {
             self.drop_long_list();
         }
         match vacated {

@@ -7,9 +7,9 @@ use std::vec::Vec;
 
 use embassy_time_queue_utils::{queue_generic as their_generic, queue_integrated as their_integrated};
 
-use crate::testing::driver::{Driver, Kind};
-use crate::testing::{Task, Timers, agrees_with_an_oracle};
-use crate::{queue_generic, queue_integrated};
+use crate::embassy::testing::driver::{Driver, Kind};
+use crate::embassy::testing::{Task, Timers, agrees_with_an_oracle};
+use crate::embassy::{queue_generic, queue_integrated};
 
 impl Timers for their_integrated::Queue {
     fn arm(&mut self, task: &Task, at: u64) -> bool {
@@ -286,4 +286,86 @@ fn all_queues_agree_with_an_oracle() {
     for which in Which::ALL {
         agrees_with_an_oracle(|| which.make::<24>(), which.is_ours());
     }
+}
+
+/// A queue whose alarms may be late, as those of `Queue` with the same slack.
+#[cfg(feature = "slack")]
+struct Late<Q>(Q, u32);
+
+#[cfg(feature = "slack")]
+impl<Q: Timers> Timers for Late<Q> {
+    fn arm(&mut self, task: &Task, at: u64) -> bool {
+        self.0.arm(task, at)
+    }
+
+    fn expire(&mut self, now: u64) -> u64 {
+        super::within(self.0.expire(now), self.1)
+    }
+}
+
+/// Arms random timers over a driver of hardware. Returns the number of wake-ups of the chip. No
+/// task is woken early, none later than the slack, and none is lost.
+#[cfg(feature = "slack")]
+fn alarms_with_slack(queue: Box<dyn Timers>, slack: u64, seed: u64) -> usize {
+    const TASKS: usize = 12;
+    let mut random = tickwright_nodes::testing::Random::new(seed);
+    let mut driver = Driver::new(Kind::Hardware, queue, TASKS);
+    let mut asked = [None; TASKS];
+    let mut checked = 0;
+    for _ in 0..300 {
+        let task = random.below(TASKS as u32) as usize;
+        if asked[task].is_none() {
+            let at = driver.now() + 1 + u64::from(random.below(200));
+            asked[task] = Some(at);
+            driver.schedule_wake(task, at);
+        }
+        driver.advance(random.below(20).into());
+        for &(now, task) in &driver.seen()[checked..] {
+            let at: u64 = asked[task].take().expect("a task is woken once");
+            assert!(at <= now && now <= at + slack, "for {at}, at {now}");
+        }
+        checked = driver.seen().len();
+        assert!(asked.iter().flatten().all(|at| at + slack >= driver.now()), "a timer is lost");
+    }
+    let mut times: Vec<u64> = driver.seen().iter().map(|&(now, _)| now).collect();
+    times.dedup();
+    times.len()
+}
+
+#[cfg(feature = "slack")]
+#[test]
+fn slack_makes_no_timer_early_and_none_later_than_it_says_embassy_5202() {
+    for seed in 0..20 {
+        let wakes = [0, 1, 10, 50].map(|slack| {
+            let tasks =
+                alarms_with_slack(Box::new(Late(queue_integrated::Queue::new(), slack)), slack.into(), seed);
+            let slots = Late(queue_generic::ConstGenericQueue::<12>::new(), slack);
+            assert_eq!(alarms_with_slack(Box::new(slots), slack.into(), seed), tasks);
+            tasks
+        });
+        assert!(wakes.is_sorted_by(|more, less| more >= less) && wakes[3] * 2 < wakes[0], "{wakes:?}");
+    }
+}
+
+/// The program sets the slack; the time driver has the queue.
+#[cfg(all(feature = "slack", not(feature = "_generic-queue")))]
+#[test]
+fn the_slack_of_the_program_moves_the_alarm() {
+    let (tasks, log) = crate::embassy::testing::tasks(2);
+    let mut queue = super::Queue::new();
+    let arm = |queue: &mut super::Queue, task: usize, at| {
+        queue.0.schedule_wake_queue_item(at, tasks[task].item(), &tasks[task].waker)
+    };
+    super::set_slack(10);
+    assert!(arm(&mut queue, 0, 100));
+    assert_eq!(queue.next_expiration(0), 110);
+    assert!(!arm(&mut queue, 1, 104));
+    assert_eq!(queue.next_expiration(99), 110);
+    assert_eq!(crate::embassy::testing::woken(&log), []);
+    assert_eq!(queue.next_expiration(110), u64::MAX);
+    assert_eq!(crate::embassy::testing::woken(&log), [0, 1]);
+    assert!(arm(&mut queue, 0, u64::MAX - 3));
+    assert_eq!(queue.next_expiration(120), u64::MAX - 1, "it is not never");
+    super::set_slack(0);
+    assert_eq!(queue.next_expiration(120), u64::MAX - 3);
 }

@@ -1,4 +1,4 @@
-//! A counter of 16 or 32 bits that wraps, as a clock of 64 bits that does not.
+//! A counter of at most 32 bits that wraps, as a clock of 64 bits that does not.
 
 /// The last time that was read from a counter of `BITS` bits.
 ///
@@ -14,11 +14,20 @@ pub struct Widened<const BITS: u32> {
     last: u64,
 }
 
+/// The bits of a counter of `bits` bits.
+pub(crate) const fn mask(bits: u32) -> u64 {
+    assert!(bits >= 2 && bits <= 32, "a counter of 2 to 32 bits");
+    (1 << bits) - 1
+}
+
+/// The first time since `last` at which the counter shows `count`.
+#[inline]
+pub(crate) const fn widen(last: u64, count: u32, mask: u64) -> u64 {
+    last + ((count as u64).wrapping_sub(last) & mask)
+}
+
 impl<const BITS: u32> Widened<BITS> {
-    const MASK: u64 = {
-        assert!(BITS >= 2 && BITS < 64, "a counter of 2 to 63 bits");
-        (1 << BITS) - 1
-    };
+    const MASK: u64 = mask(BITS);
 
     /// Ticks in half a turn: the longest time until an alarm.
     pub const HALF_TURN: u64 = (Self::MASK >> 1) + 1;
@@ -32,7 +41,7 @@ impl<const BITS: u32> Widened<BITS> {
     /// The time when the counter shows `count`, of which only the lower `BITS` bits are used. It is
     /// never less than the last time.
     pub fn read(&mut self, count: u32) -> u64 {
-        self.last += u64::from(count).wrapping_sub(self.last) & Self::MASK;
+        self.last = widen(self.last, count, Self::MASK);
         self.last
     }
 }

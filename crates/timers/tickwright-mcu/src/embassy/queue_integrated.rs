@@ -15,7 +15,7 @@ use core::task::Waker;
 use embassy_executor_timer_queue::TimerQueueItem;
 use tickwright_core::{HeadChange, HookQueue, SortedList, Timer, TimerRef};
 
-use crate::sleeper::Sleeper;
+use super::sleeper::Sleeper;
 
 /// What an item is.
 type Item = Timer<SortedList, Sleeper>;

@@ -1,6 +1,8 @@
 //! Queues whose number of timers is known at compile time, for wakers of any executor.
 //!
-//! A 4-ary heap over an array of slots; each slot has the heap's record and a waker. Wakers have no
+//! A 4-ary heap over an array of slots; each slot has the heap's record and a waker. A slot of an
+//! [`InlineQueue`](tickwright_core::InlineQueue) takes four bytes more, for the generation of a key
+//! that nobody holds here. Wakers have no
 //! order, so an insert walks over the slots to find a pending timer of its waker.
 
 use core::fmt;

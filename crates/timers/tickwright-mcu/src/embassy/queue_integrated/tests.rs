@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::testing::{self, Task, Timers, tasks};
+use crate::embassy::testing::{self, Task, Timers, tasks};
 
 impl Timers for Queue {
     fn arm(&mut self, task: &Task, at: u64) -> bool {

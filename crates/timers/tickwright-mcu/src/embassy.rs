@@ -2,11 +2,12 @@
 //!
 //! Every time driver of Embassy's hardware crates keeps its timers in the `Queue` of the crate
 //! `embassy-time-queue-utils`. The package in the folder `patch` has that name and re-exports this
-//! crate. So one line in a program's `Cargo.toml` replaces the queue of all of them:
+//! module, because Cargo replaces a package only by one of the same name. So one line in the
+//! `Cargo.toml` of a program replaces the queue of all of them:
 //!
 //! ```toml
 //! [patch.crates-io]
-//! embassy-time-queue-utils = { path = "../tickwright/crates/timers/tickwright-embassy/patch" }
+//! embassy-time-queue-utils = { path = "../tickwright/crates/timers/tickwright-mcu/patch" }
 //! ```
 //!
 //! | queue | where the timers are | how many |
@@ -36,15 +37,21 @@
 //! has one deadline: the earliest of those that it asked for. A timer that was dropped is not
 //! cancelled, so it may wake its task once more.
 //!
+//! # Fewer wake-ups
+//! With the feature `slack`, [`set_slack`] lets each timer of [`Queue`] be late by so many ticks.
+//! The chip then wakes for the last tick that the first timer allows, and wakes all tasks whose
+//! deadlines have passed until then:
+//!
+//! ```text
+//!   deadlines          100   104     130             100   104     130
+//!   slack 0     alarm   ^     ^       ^     slack 10        ^ 110   ^ 140
+//! ```
+//!
 //! # Size
 //! An item takes 8 words of each task, while `embassy-time-queue-utils` takes 6. The crate sets the
 //! feature `timer-item-size-8-words` of `embassy-executor-timer-queue`.
-#![no_std]
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
-#[cfg(test)]
-extern crate std;
-
+#[cfg(feature = "slack")]
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::Waker;
 
 pub mod queue_generic;
@@ -60,6 +67,28 @@ use queue_integrated::Queue as Chosen;
 
 #[cfg(all(not(feature = "integrated-timers"), feature = "_generic-queue"))]
 use queue_generic::Queue as Chosen;
+
+/// What [`set_slack`] set.
+#[cfg(feature = "slack")]
+static SLACK: AtomicU32 = AtomicU32::new(0);
+
+/// Lets each timer of [`Queue`] be late by at most `ticks` ticks of the time driver; 0 at first.
+/// None is early. A later alarm wakes more tasks at once, so that the chip wakes less often.
+///
+/// The program calls it, as the queue belongs to the time driver. It takes effect when the driver
+/// sets its next alarm. The alarm of the driver and the interrupts that are masked add their own
+/// lateness.
+#[cfg(feature = "slack")]
+pub fn set_slack(ticks: u32) {
+    SLACK.store(ticks, Ordering::Relaxed);
+}
+
+/// The last tick for an alarm that must come at most `slack` ticks after `next`.
+#[cfg(feature = "slack")]
+fn within(next: u64, slack: u32) -> u64 {
+    // `u64::MAX` means that no timer is pending, so no deadline may become it.
+    if next == u64::MAX { next } else { next.saturating_add(slack.into()).min(u64::MAX - 1) }
+}
 
 /// The queue that the crate's features choose. Its timers are in the tasks; with a feature
 /// `generic-queue-N` it holds `N` timers itself.
@@ -81,9 +110,13 @@ impl Queue {
     }
 
     /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, `u64::MAX` when nothing is pending.
+    /// the next alarm, `u64::MAX` when nothing is pending. With [`set_slack`] the alarm is later
+    /// than the next deadline, at most by the slack.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
-        self.0.next_expiration(now)
+        let next = self.0.next_expiration(now);
+        #[cfg(feature = "slack")]
+        let next = within(next, SLACK.load(Ordering::Relaxed));
+        next
     }
 }
 

@@ -1,7 +1,7 @@
 //! The queue of a fixed number of timers, and what it does when it is full.
 
 use super::*;
-use crate::testing::{self, Task, Timers, tasks};
+use crate::embassy::testing::{self, Task, Timers, tasks};
 
 impl<const N: usize> Timers for ConstGenericQueue<N> {
     fn arm(&mut self, task: &Task, at: u64) -> bool {

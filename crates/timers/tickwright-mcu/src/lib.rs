@@ -1,0 +1,56 @@
+//! Timers of firmware: `no_std`, and nothing is allocated.
+//!
+//! ```
+//! # struct Board;
+//! # impl Board { fn take() -> Self { Self } }
+//! # impl tickwright_mcu::Chip for Board {
+//! #     const HZ: u64 = 32_768;
+//! #     const COUNTER_BITS: u32 = 16;
+//! #     fn count(&mut self) -> u32 { 0 }
+//! #     fn alarm_in(&mut self, _: u64) {}
+//! # }
+//! # fn toggle() {}
+//! use tickwright_mcu::SlotTimers;
+//!
+//! static TIMERS: SlotTimers<Board, fn(), 4> = SlotTimers::new(); // room for four timers
+//!
+//! fn main() {
+//!     let blink = TIMERS.with(|timers| {
+//!         timers.start(Board::take());
+//!         timers.after(TIMERS.ms(500), toggle)
+//!     });
+//!     # blink.unwrap();
+//! }
+//!
+//! // The handler of the alarm's interrupt.
+//! fn on_interrupt() {
+//!     TIMERS.on_alarm(|_| TIMERS.ms(500), |work, _expiry| work());
+//! }
+//! # main();
+//! # on_interrupt();
+//! ```
+//!
+//! | a program has | it takes |
+//! |---|---|
+//! | values to deliver: functions, messages, wakers | [`SlotTimers`]: `N` slots in one static |
+//! | structs with timers in them, as C has | [`HookTimers`]: each [`Timer`] is a static, or in one |
+//! | a queue and an alarm of its own | [`Widened`]: a counter of 16 bits as a clock of 64 |
+//! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
+//!
+//! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
+//! (the crate `critical-section`). A whole project to copy is in the folder `firmware/template`.
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(test)]
+extern crate std;
+
+#[cfg(feature = "embassy")]
+pub mod embassy;
+mod timers;
+mod widened;
+
+pub use tickwright_core::{Key, Reject, Rejected, SortedList, Tick, Timer};
+
+pub use timers::{Chip, HookTimers, Service, SlotTimers, Timers};
+pub use widened::Widened;
