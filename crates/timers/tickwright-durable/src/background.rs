@@ -20,8 +20,8 @@ use crate::writer::Added;
 /// use std::sync::mpsc;
 /// use tickwright_durable::{Background, Due, Outcome, Settings, Timers, sqlite::Sqlite};
 ///
-/// # let name = format!("tickwright-background-{}.db", std::process::id());
-/// # let file = std::env::temp_dir().join(name);
+/// # let process = std::process::id();
+/// # let file = std::env::temp_dir().join(format!("tickwright-background-{process}.db"));
 /// let (sender, receiver) = mpsc::channel();
 /// let timers = Timers::new(Sqlite::open(&file)?, Settings::alone());
 /// let background = Background::spawn(timers, move |firing| {

@@ -33,6 +33,8 @@ pub enum Error {
     },
     /// The file or the database is not a store of this crate.
     Foreign(String),
+    /// The store has no such shard.
+    NoShard(i64),
     /// The user has no right to do this.
     Denied(String),
     /// The disk or the database is full.
@@ -68,6 +70,9 @@ impl fmt::Display for Error {
                 "the store has schema {found}, and this version of tickwright-durable knows {SCHEMA}: use a newer version"
             ),
             Self::Foreign(what) => write!(f, "this is no store of tickwright-durable: {what}"),
+            Self::NoShard(shard) => {
+                write!(f, "the store has no shard {shard}: open it once with `shard({shard})`")
+            }
             Self::Denied(what) => write!(f, "no right to do this: {what}"),
             Self::Full(what) => write!(f, "the store is full: make space, then repeat the call: {what}"),
             Self::Busy(what) => {

@@ -320,7 +320,10 @@ impl Engine for Within<'_> {
         let due = |due: &Due| due.resolve(now());
         let put_due =
             if let Statement::Put { due: asked, .. } = statement { Some(due(asked)?) } else { None };
-        self.answer(statement, put_due).map_err(error)
+        self.answer(statement, put_due).map_err(|failure| match failure {
+            rusqlite::Error::QueryReturnedNoRows => Error::NoShard(self.shard),
+            other => error(other),
+        })
     }
 }
 

@@ -344,6 +344,9 @@ fn shards_do_not_see_each_other() {
     one.add("a", Due::At(1), b"one").unwrap();
     assert_eq!(&*one.take_due().unwrap()[0].payload, b"one");
     assert_eq!(&*zero.take_due().unwrap()[0].payload, b"zero");
+    let other = folder.sql();
+    let none = Writer::new(Within::new(&other, 2)).add("a", FAR, b"");
+    assert_eq!(none, Err(Error::NoShard(2)));
 }
 
 #[test]
