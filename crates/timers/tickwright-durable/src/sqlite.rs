@@ -228,7 +228,7 @@ impl<'a> Within<'a> {
         let mut rows = Vec::new();
         let done = "DELETE FROM tickwright_timer
             WHERE shard = ? AND id = ? AND seq = ? AND attempt = ? AND fence = ? AND state = 1";
-        let wait = "UPDATE tickwright_timer SET state = 0, attempt = iif(?8, attempt, 0),
+        let wait = "UPDATE tickwright_timer SET state = 0, attempt = CASE WHEN ?8 THEN attempt ELSE 0 END,
             seq = ?7, due = coalesce(?6, due)
             WHERE shard = ?1 AND id = ?2 AND seq = ?3 AND attempt = ?4 AND fence = ?5 AND state = 1
             RETURNING id, due, seq";
