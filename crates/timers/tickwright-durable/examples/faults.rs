@@ -9,9 +9,10 @@
 #[path = "../tests/common/cluster.rs"]
 mod cluster;
 
+use core::error::Error;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
