@@ -55,6 +55,8 @@ pub struct Postgres {
     shard: i64,
     /// How long the server waits for this process in the middle of a transaction.
     margin: Duration,
+    /// In the middle of a transaction: a new connection cannot go on with it.
+    is_open: bool,
 }
 
 impl Postgres {
@@ -77,7 +79,7 @@ impl Postgres {
         connect: impl FnMut() -> Result<Client, postgres::Error> + Send + 'static,
     ) -> Result<Self, Error> {
         let (connect, prepared, margin) = (Box::new(connect), HashMap::new(), Duration::from_secs(10));
-        let mut store = Self { connect, client: None, prepared, shard: 0, margin };
+        let mut store = Self { connect, client: None, prepared, shard: 0, margin, is_open: false };
         let client = store.client()?;
         let mut transaction = client.transaction().map_err(error)?;
         if version(&mut transaction)?.is_none() {
@@ -136,9 +138,10 @@ impl Engine for Postgres {
             statement,
             Statement::Begin | Statement::Look | Statement::Get { .. } | Statement::Load { .. }
         );
-        if is_first {
+        if is_first && !self.is_open {
             self.client()?;
         }
+        self.is_open &= !matches!(statement, Statement::Commit | Statement::Rollback);
         let Some(client) = &mut self.client else {
             return match statement {
                 // What was open ended with the connection.
@@ -154,6 +157,7 @@ impl Engine for Postgres {
             Statement::Rollback => run(client, "ROLLBACK"),
             _ => Run { client, prepared: &mut self.prepared, shard: self.shard }.answer(statement),
         };
+        self.is_open |= matches!(statement, Statement::Begin) && result.is_ok();
         if let Err(Error::Disconnected(what)) = result {
             self.client = None;
             let is_unknown = matches!(statement, Statement::Commit);

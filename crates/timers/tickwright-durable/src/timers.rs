@@ -79,14 +79,20 @@ impl<E: Engine> Timers<E> {
     pub fn batch<T>(&mut self, work: impl FnOnce(&mut Batch<'_, E>) -> Result<T, Error>) -> Result<T, Error> {
         let near = self.owner.epoch();
         self.engine.execute(&Statement::Begin)?;
-        let mut batch = Batch { engine: &mut self.engine, near, changes: Vec::new(), failure: None };
-        let result = work(&mut batch);
-        let (changes, failure) = (batch.changes, batch.failure);
-        // An engine may have ended the transaction at an error that `work` ignored.
-        let result = result.and_then(|value| failure.map_or(Ok(value), Err));
-        let result = result.and_then(|value| self.engine.execute(&Statement::Commit).map(|_| value));
+        let (changes, result) = {
+            let engine = &mut self.engine;
+            let mut batch = Batch { engine, near, changes: Vec::new(), failure: None, is_open: true };
+            let result = work(&mut batch);
+            // An engine may have ended the transaction at an error that `work` ignored.
+            let failure = batch.failure.take();
+            let result = result.and_then(|value| failure.map_or(Ok(value), Err)).and_then(|value| {
+                batch.engine.execute(&Statement::Commit)?;
+                batch.is_open = false;
+                Ok(value)
+            });
+            (core::mem::take(&mut batch.changes), result)
+        };
         if let Err(error) = &result {
-            let _ = self.engine.execute(&Statement::Rollback);
             if matches!(error, Error::UnknownOutcome(_)) {
                 self.owner.unknown();
             }
@@ -268,11 +274,21 @@ enum Change {
 }
 
 /// The calls of one transaction: see [`Timers::batch`].
-pub struct Batch<'a, E> {
+pub struct Batch<'a, E: Engine> {
     engine: &'a mut E,
     near: i64,
     changes: Vec<Change>,
     failure: Option<Error>,
+    is_open: bool,
+}
+
+/// Ends the transaction without a change, also if `work` panics.
+impl<E: Engine> Drop for Batch<'_, E> {
+    fn drop(&mut self) {
+        if self.is_open {
+            let _ = self.engine.execute(&Statement::Rollback);
+        }
+    }
 }
 
 impl<E: Engine> Batch<'_, E> {
@@ -313,7 +329,7 @@ impl<E: Engine> Batch<'_, E> {
     }
 }
 
-impl<E> fmt::Debug for Batch<'_, E> {
+impl<E: Engine> fmt::Debug for Batch<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("changes", &self.changes.len()).finish_non_exhaustive()
     }

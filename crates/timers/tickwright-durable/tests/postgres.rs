@@ -11,7 +11,9 @@ use std::thread;
 use cluster::Cluster;
 use postgres::{Client, IsolationLevel, NoTls};
 use tickwright_durable::postgres::{Postgres, Within, listen};
-use tickwright_durable::{Added, Cancelled, Due, Error, Firing, MAX_DUE, Settings, Timers, Writer};
+use tickwright_durable::{
+    Added, Cancelled, Due, Engine, Error, Firing, MAX_DUE, Settings, Statement, Timers, Writer,
+};
 
 const FAR: Due = Due::At(MAX_DUE);
 
@@ -172,7 +174,19 @@ fn a_lost_connection(parameters: &str, shard: u32) {
     client(parameters).execute("SELECT pg_terminate_backend($1, 5000)", &[&own]).unwrap();
     let lost = timers.add("b", Due::At(2), b"");
     assert!(matches!(lost, Err(Error::Disconnected(_)) | Ok(_)), "{lost:?}");
-    timers.add("b", Due::At(2), b"").unwrap();
+    timers.replace("b", Due::At(2), b"").unwrap();
+
+    let mut engine = Postgres::open(parameters).unwrap().shard(shard).unwrap();
+    let own: i32 = engine.client().unwrap().query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    engine.execute(&Statement::Begin).unwrap();
+    engine.execute(&Statement::Guard { alone: true }).unwrap();
+    client(parameters).execute("SELECT pg_terminate_backend($1, 5000)", &[&own]).unwrap();
+    for _ in 0..2 {
+        let half = engine.execute(&Statement::Look);
+        assert!(matches!(half, Err(Error::Disconnected(_))), "not outside of its transaction: {half:?}");
+    }
+    engine.execute(&Statement::Rollback).unwrap();
+    engine.execute(&Statement::Look).unwrap();
     timers.close().unwrap();
     assert_eq!(count(parameters, "tickwright_timer", 5), 1, "the answer outlived the connection");
 }

@@ -212,6 +212,14 @@ fn a_batch_is_whole_or_not_at_all() {
         Ok(())
     });
     assert_eq!((ignored, timers.get("good")), (Err(Error::IdLength { bytes: 0 }), Ok(None)));
+    let panics = core::panic::AssertUnwindSafe(|| {
+        timers.batch(|batch| -> Result<(), Error> {
+            batch.add("good", FAR, b"")?;
+            std::panic::resume_unwind(Box::new("on purpose"))
+        })
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(timers.get("good"), Ok(None));
     let mut taken = 0;
     loop {
         let firings = timers.take_due().unwrap();
