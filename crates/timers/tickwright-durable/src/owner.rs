@@ -384,7 +384,7 @@ impl Owner {
         self.turn.early = shard.early.is_some();
         self.turn.epoch = self.epoch;
         if self.epoch == 0 && self.may_take(shard) {
-            self.turn.epoch = shard.epoch + 1;
+            self.turn.epoch = shard.epoch.saturating_add(1);
             self.turn.taken_over = true;
             self.window = Window::new(shard.announced.wake);
             self.stage = Stage::Acquire;
@@ -463,7 +463,7 @@ impl Owner {
             self.held.insert((firing.seq, firing.attempt));
             let late = u64::try_from(firing.late).unwrap_or(0);
             self.metrics.firings += 1;
-            self.metrics.late_us += late;
+            self.metrics.late_us = self.metrics.late_us.saturating_add(late);
             self.metrics.late_max_us = self.metrics.late_max_us.max(late);
             self.metrics.repeated += u64::from(firing.attempt > 1);
         }

@@ -84,7 +84,7 @@ impl Window {
     /// beyond them, and the window reaches to `until` at least.
     #[must_use]
     pub(crate) fn load(&mut self, rows: Vec<Waiting>, asked: usize, until: i64) -> bool {
-        let last = rows.last().map(|row| (row.due, row.seq + 1));
+        let last = rows.last().map(|row| (row.due, row.seq.saturating_add(1)));
         if rows.len() >= asked {
             self.high = last.unwrap_or(self.high);
             self.far = self.high.0;

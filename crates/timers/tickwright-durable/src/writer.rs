@@ -123,7 +123,7 @@ pub(crate) fn list(
     after: Option<&Waiting>,
     limit: usize,
 ) -> Result<Vec<Waiting>, Error> {
-    let (due, seq) = after.map_or((0, 0), |row| (row.due, row.seq + 1));
+    let (due, seq) = after.map_or((0, 0), |row| (row.due, row.seq.saturating_add(1)));
     match engine.execute(&Statement::Load { due, seq, limit })? {
         Answer::Rows(rows) => Ok(rows),
         other => Err(unexpected(&other)),
