@@ -11,7 +11,7 @@ if ! cargo hack --version >/dev/null 2>&1 || ! rustup run "$oldest" rustc --vers
     exit 77
 fi
 packages=(-p tickwright)
-for crate in nodes core mcu collections threads boundary capi threads-capi testkit trace preload async; do
+for crate in nodes core mcu collections threads boundary capi threads-capi testkit trace preload async durable; do
     packages+=(-p "tickwright-$crate")
 done
 RUSTFLAGS="-D warnings" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv" cargo hack check -q --locked --rust-version \

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 libraries=(-p tickwright)
-for name in trace nodes core mcu collections threads boundary capi threads-capi testkit async; do
+for name in trace nodes core mcu collections threads boundary capi threads-capi testkit async durable; do
     libraries+=(-p "tickwright-$name")
 done
 # cargo holds that a package of one version never changes: it would take what an earlier run

@@ -1,4 +1,32 @@
 //! Timers in a database: PostgreSQL, for several processes and machines.
+//!
+//! ```no_run
+//! use std::{thread, time::Duration};
+//! use tickwright_durable::{Due, Settings, Timers, postgres::Postgres};
+//!
+//! // Each process has a name of its own. One delivers; another one takes over if it is late.
+//! let store = Postgres::open("host=/run/postgresql user=timers dbname=timers")?;
+//! let mut timers = Timers::new(store, Settings::named("worker 1"));
+//! timers.add("tea", Due::after(Duration::from_secs(180)), b"Earl Grey")?;
+//! loop {
+//!     match timers.take_due() {
+//!         Ok(firings) => {
+//!             for firing in firings {
+//!                 println!("{}", firing.id);
+//!                 timers.done(&firing);
+//!             }
+//!         }
+//!         Err(error) => eprintln!("{error}"), // it goes on after the cause is gone
+//!     }
+//!     thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(60)));
+//! }
+//! # #[allow(unreachable_code)]
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What another process adds earlier than this one wakes is seen at the next look, each minute
+//! unless said otherwise. To see it at once, run the loop in a
+//! [`Background`](crate::Background), and give its `look_again` to [`listen`].
 
 use core::fmt;
 use core::time::Duration;

@@ -15,6 +15,8 @@ use super::store::{Executed, Mutant, Store};
 const SECOND: i64 = 1_000_000;
 const MARGIN: i64 = 5 * SECOND;
 const RESCAN: i64 = 15 * SECOND;
+/// How long a statement waits until it tries a lock again.
+const BLOCKED: i64 = 50_000;
 /// Trouble and writes end.
 const CALM: i64 = 90 * SECOND;
 const HOUR: i64 = 3600 * SECOND;
@@ -316,7 +318,10 @@ impl World {
         let Some(statement) = job.statements.pop_front() else { return Ok(()) };
         let is_commit = matches!(statement, Statement::Commit);
         match self.execute(at, &statement)? {
-            Executed::Blocked => job.statements.push_front(statement),
+            Executed::Blocked => {
+                self.processes[at].at = self.now + BLOCKED;
+                job.statements.push_front(statement);
+            }
             Executed::Failed(error) => {
                 self.store.disconnect(at);
                 if matches!(error, Error::UnknownOutcome(_))
@@ -374,7 +379,10 @@ impl World {
         let (host, mutant, margin) = (self.now, self.store.mutant, self.store.margin);
         let owner = self.processes[at].owner.as_mut().expect("it is in a turn");
         match executed {
-            Executed::Blocked => return Ok(()),
+            Executed::Blocked => {
+                self.processes[at].at = self.now + BLOCKED;
+                return Ok(());
+            }
             Executed::Failed(error) => {
                 owner.failed(&error, host);
                 if owner.statement().is_some() {
