@@ -21,8 +21,8 @@ pub trait Access: Reach {}
 #[derive(Clone, Copy, Debug)]
 pub enum Shared {}
 
-/// One thread has the scheduler, and pays for no lock: no call uses an atomic, a mutex or the id of
-/// a thread. The scheduler is not `Sync`.
+/// One thread has the scheduler, and pays for no lock: to add, to cancel and to run timers uses no
+/// atomic, no mutex and no id of a thread. The scheduler is not `Sync`.
 #[derive(Clone, Copy, Debug)]
 pub enum Local {}
 

@@ -89,8 +89,8 @@ impl<C> Scheduler<C> {
 }
 
 impl<C> LocalScheduler<C> {
-    /// Like [`new`](Scheduler::new), for one thread: no call uses a lock, an atomic or an id of a
-    /// thread. Callbacks need not be `Send`.
+    /// Like [`new`](Scheduler::new), for one thread: adding, cancelling and running timers takes no
+    /// lock and uses no atomic. Callbacks need not be `Send`.
     #[must_use]
     pub fn local(settings: Settings) -> Self {
         Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Local>>())
