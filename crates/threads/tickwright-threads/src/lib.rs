@@ -59,8 +59,7 @@
 //! a lock of [`sync`] meanwhile. These calls count:
 //!
 //! - [`create`](RuntimeHandle::create), [`spawn`](RuntimeHandle::spawn), joins,
-//! [`unpark`](RuntimeHandle::unpark), and a
-//!   park that returns at once;
+//!   [`unpark`](RuntimeHandle::unpark), and a park that returns at once;
 //! - every lock of a [`sync::Mutex`], also one that is only tried; every notification of a
 //!   [`sync::Condvar`], and every wait for one;
 //! - every send and receive, also those that are only tried.
