@@ -57,13 +57,13 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// interrupts:
 ///
 /// - The list is the cheapest structure in every operation with up to 16 timers. The list's worst
-///   call takes 178 instructions with 16 timers and 561 with 64. Its code takes 1,096 bytes of
+///   call takes 177 instructions with 16 timers and 560 with 64. Its code takes 1,048 bytes of
 ///   flash.
 /// - The worst call of `RbTreeCached` takes 332 instructions with 16 timers and 392 with 64. Its
-///   code takes 1,948 bytes.
-/// - The worst call of a bounded heap takes 435 instructions with 64 timers, and its code 6,072
+///   code takes 1,944 bytes.
+/// - The worst call of a bounded heap takes 450 instructions with 64 timers, and its code 5,756
 ///   bytes. It needs 28 bytes of RAM a timer, where the tree needs 40.
-/// - A wheel's worst call grows with the timers of a bucket, up to 2,358 instructions with 64
+/// - A wheel's worst call grows with the timers of a bucket, up to 2,700 instructions with 64
 ///   timers in `Wheel`.
 ///
 /// The default is one type for all targets. Xenomai's default is the list, except on x86-64. There
