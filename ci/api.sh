@@ -39,4 +39,20 @@ if [ "$failed" = 1 ]; then
     echo "api: the public API has changed: say so in CHANGELOG.md, and run ci/api.sh --save"
     exit 1
 fi
+# A public type has a name of its own among the crates of the product, as the glossary promises. A
+# shorter path within one crate is another way to the same type. `Key` and `Expired` of async's
+# DelayQueue, and Embassy's `Queue`, have the names of what they replace.
+twice="$(cat $(printf 'api/tickwright%s.txt ' "" -nodes -core -collections -threads -async -mcu) |
+    sed -nE 's/^pub (unsafe )?(struct|enum|union|trait) ([a-z_0-9:]+::)([A-Z][A-Za-z0-9]*).*/\3 \4/p' | sort -u | awk '
+    { path[$2] = path[$2] " " $1 }
+    END { for (name in path) { n = split(path[name], p, " "); own = ""
+        for (i = 1; i <= n; i++) { longer = 0
+            for (j = 1; j <= n; j++) if (i != j && index(p[j], p[i]) == 1) longer = 1
+            if (!longer) own = own " " p[i] }
+        if (split(own, q, " ") > 1) print name ":" own } }' |
+    grep -vE '^(Key|Expired|Queue|WouldDeadlock):' || true)"
+if [ -n "$twice" ]; then
+    echo "api: a name with two meanings: $twice"
+    exit 1
+fi
 echo "api: $((${#crates[@]} + 1)) crates are as api/ lists them"

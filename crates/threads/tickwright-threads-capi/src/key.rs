@@ -8,7 +8,7 @@ use core::sync::atomic::AtomicU64;
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
 use tickwright_boundary::{answer, code, exported};
-use tickwright_threads::Local;
+use tickwright_threads::ThreadLocal;
 
 use crate::contract::shared;
 
@@ -43,7 +43,7 @@ impl Drop for Value {
 #[derive(Debug)]
 pub struct tw_key {
     state: AtomicU64,
-    local: Local<Value>,
+    local: ThreadLocal<Value>,
     destructor: tw_destructor_fn,
 }
 
@@ -61,7 +61,7 @@ exported!(
             unsafe { begin(key) }?;
             let make = |at| tw_key {
                 state: AtomicU64::new(state(tw_key::READY, at)),
-                local: Local::new(Value::none),
+                local: ThreadLocal::new(Value::none),
                 destructor,
             };
             // SAFETY: `begin` has written to `key`.

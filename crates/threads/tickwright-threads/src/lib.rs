@@ -26,7 +26,7 @@
 //!
 //! The M:N threads of one worker run on one kernel thread. They share most of what the platform
 //! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask, the owner
-//! of a lock. A value of a [`Local`] belongs to one thread.
+//! of a lock. A value of a [`ThreadLocal`] belongs to one thread.
 //!
 //! Three things belong to each thread, and are saved while it waits:
 //!
@@ -101,9 +101,9 @@
 //! # Forks
 //!
 //! A forked child has none of a runtime's threads. The thread that has forked goes on in the child,
-//! with its values of [`Local`], but no runtime knows it there. When its body ends, the child ends
-//! too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another thread
-//! holds at the fork stays locked in the child.
+//! with its values of [`ThreadLocal`], but no runtime knows it there. When its body ends, the child
+//! ends too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another
+//! thread holds at the fork stays locked in the child.
 
 mod attributes;
 mod clock;
@@ -144,7 +144,7 @@ pub use error::{CreateError, JoinError, RuntimeError};
 pub use id::ThreadId;
 pub use kernel::{Manager, OneToOne, Stacks};
 pub use limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
-pub use local::{DROP_ROUNDS, Local};
+pub use local::{DROP_ROUNDS, ThreadLocal};
 pub use many::{Knobs, ManyToMany};
 pub use registry::RegistryKind;
 pub use runtime::{JoinHandle, Model, Runtime, RuntimeHandle};

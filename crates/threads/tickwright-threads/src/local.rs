@@ -51,25 +51,25 @@ impl Drop for Last {
 ///
 /// ```
 /// use core::cell::Cell;
-/// use tickwright_threads::Local;
+/// use tickwright_threads::ThreadLocal;
 ///
-/// let count = Local::new(|| Cell::new(0));
+/// let count = ThreadLocal::new(|| Cell::new(0));
 /// count.with(|count| count.set(count.get() + 1));
 /// assert_eq!(count.with(Cell::get), 1);
 /// ```
-pub struct Local<T> {
+pub struct ThreadLocal<T> {
     key: u64,
     make: fn() -> T,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T> fmt::Debug for Local<T> {
+impl<T> fmt::Debug for ThreadLocal<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("ThreadLocal").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-impl<T: 'static> Local<T> {
+impl<T: 'static> ThreadLocal<T> {
     /// Creates a key. `make` creates the value of each thread.
     #[must_use]
     pub fn new(make: fn() -> T) -> Self {

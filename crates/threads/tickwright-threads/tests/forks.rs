@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use common::start;
-use tickwright_threads::{Attributes, Local, Model, Runtime, this_thread};
+use tickwright_threads::{Attributes, Model, Runtime, ThreadLocal, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
 
@@ -144,7 +144,7 @@ mod alone {
                 end(if nobody { 7 } else { 1 })
             });
             assert_eq!(code, 7, "{name}: in a child no runtime knows the caller");
-            let value = std::sync::Arc::new(Local::new(|| AtomicUsize::new(1)));
+            let value = std::sync::Arc::new(ThreadLocal::new(|| AtomicUsize::new(1)));
             let id = runtime.create(&PLAIN, move || {
                 value.with(|own| own.store(5, Ordering::Relaxed));
                 forking(move || end(value.with(|own| own.load(Ordering::Relaxed)) as c_int))()

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use common::Gate;
 use tickwright::time::{Clock, Instant};
 use tickwright_threads::{
-    Attributes, JoinError, Knobs, Local, ManyToMany, Model, Runtime, RuntimeHandle, ThreadId, io, this_thread,
+    Attributes, JoinError, Knobs, ManyToMany, Model, Runtime, RuntimeHandle, ThreadId, ThreadLocal, io,
+    this_thread,
 };
 
 for_each_model!(
@@ -82,7 +83,7 @@ fn a_payload_that_panics_when_dropped(runtime: &Runtime) {
     while drops.load(Ordering::SeqCst) < 8 {
         this_thread::yield_now();
     }
-    let local = Arc::new(Local::new(|| RefCell::new(None)));
+    let local = Arc::new(ThreadLocal::new(|| RefCell::new(None)));
     let held = Arc::clone(&drops);
     let id = runtime
         .create(&PLAIN, move || {
@@ -95,7 +96,7 @@ fn a_payload_that_panics_when_dropped(runtime: &Runtime) {
     assert_eq!(runtime.join(waits).unwrap(), 7);
 }
 
-struct Phoenix(Arc<Local<RefCell<Option<Phoenix>>>>, Arc<AtomicUsize>);
+struct Phoenix(Arc<ThreadLocal<RefCell<Option<Phoenix>>>>, Arc<AtomicUsize>);
 
 impl Drop for Phoenix {
     fn drop(&mut self) {
@@ -108,7 +109,7 @@ impl Drop for Phoenix {
 fn rise(drops: &Arc<AtomicUsize>) -> impl FnOnce() -> usize + Send + 'static {
     let drops = Arc::clone(drops);
     move || {
-        let local = Arc::new(Local::new(|| RefCell::new(None)));
+        let local = Arc::new(ThreadLocal::new(|| RefCell::new(None)));
         let first = Phoenix(Arc::clone(&local), drops);
         local.with(|value| *value.borrow_mut() = Some(first));
         3

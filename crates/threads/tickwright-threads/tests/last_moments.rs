@@ -14,7 +14,7 @@ use std::sync::Mutex as StdMutex;
 use common::start;
 use tickwright::time::Instant;
 use tickwright_threads::{
-    Attributes, JoinError, Local, Model, Runtime, RuntimeHandle, io, sync, this_thread,
+    Attributes, JoinError, Model, Runtime, RuntimeHandle, ThreadLocal, io, sync, this_thread,
 };
 
 const PLAIN: Attributes = Attributes::new();
@@ -68,7 +68,7 @@ const DEEDS: [(&str, Deed); 13] = [
         assert_eq!(handle.join(id.unwrap()).unwrap(), 1);
     }),
     ("values", |_| {
-        let value = Local::new(|| 5_u8);
+        let value = ThreadLocal::new(|| 5_u8);
         assert_eq!(value.with(|value| *value), 5);
     }),
     ("descriptors", |_| {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use common::Gate;
 use tickwright_threads::sync::{Condvar, Mutex, TryRecvError, TrySendError, bounded, unbounded};
-use tickwright_threads::{Attributes, JoinError, Local, Runtime, io, this_thread};
+use tickwright_threads::{Attributes, JoinError, Runtime, ThreadLocal, io, this_thread};
 
 for_each_model!(
     a_lock_is_given_up_when_its_time_is_over,
@@ -322,8 +322,8 @@ impl Drop for Noticed {
 }
 
 fn values_of_ones_own(runtime: &Runtime) {
-    let count: Arc<Local<Cell<usize>>> = Arc::new(Local::new(|| Cell::new(0)));
-    let held: Arc<Local<RefCell<Vec<Noticed>>>> = Arc::new(Local::new(RefCell::default));
+    let count: Arc<ThreadLocal<Cell<usize>>> = Arc::new(ThreadLocal::new(|| Cell::new(0)));
+    let held: Arc<ThreadLocal<RefCell<Vec<Noticed>>>> = Arc::new(ThreadLocal::new(RefCell::default));
     let dropped = Arc::new(AtomicUsize::new(0));
     let ids: Vec<_> = (0..8)
         .map(|i| {
@@ -348,7 +348,7 @@ fn values_of_ones_own(runtime: &Runtime) {
 }
 
 fn values_that_make_values(runtime: &Runtime) {
-    struct Again(Arc<Local<RefCell<Option<Again>>>>, Arc<AtomicUsize>);
+    struct Again(Arc<ThreadLocal<RefCell<Option<Again>>>>, Arc<AtomicUsize>);
     impl Drop for Again {
         fn drop(&mut self) {
             if self.1.fetch_add(1, Ordering::SeqCst) < 2 {
@@ -363,7 +363,7 @@ fn values_that_make_values(runtime: &Runtime) {
     let counted = Arc::clone(&drops);
     let id = runtime
         .create(&PLAIN, move || {
-            let local = Arc::new(Local::new(|| RefCell::new(None)));
+            let local = Arc::new(ThreadLocal::new(|| RefCell::new(None)));
             let first = Again(Arc::clone(&local), counted);
             local.with(|value| *value.borrow_mut() = Some(first));
             4

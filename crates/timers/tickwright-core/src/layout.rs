@@ -32,12 +32,12 @@ pub enum Together {}
 
 impl Layout for Apart {
     #[cfg(feature = "alloc")]
-    type Columns<R: Record<Idx>, T> = arena::Apart<R, T>;
+    type Columns<R: Record<Idx>, T> = arena::ApartColumns<R, T>;
 }
 
 impl Layout for Together {
     #[cfg(feature = "alloc")]
-    type Columns<R: Record<Idx>, T> = arena::Together<R, T>;
+    type Columns<R: Record<Idx>, T> = arena::TogetherColumns<R, T>;
 }
 
 mod sealed {

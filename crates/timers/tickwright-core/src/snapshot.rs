@@ -43,7 +43,7 @@ use core::marker::PhantomData;
 use crate::contract::{Reject, Span};
 
 /// A payload with a fixed number of bytes that can be copied freely: no pointer, no handle.
-pub trait Plain: Sized {
+pub trait PlainValue: Sized {
     /// How many bytes.
     const BYTES: u16;
 
@@ -56,7 +56,7 @@ pub trait Plain: Sized {
 
 macro_rules! plain_numbers {
     ($($number:ty),+) => {$(
-        impl Plain for $number {
+        impl PlainValue for $number {
             const BYTES: u16 = size_of::<$number>() as u16;
 
             fn write(&self, bytes: &mut [u8]) {
@@ -72,7 +72,7 @@ macro_rules! plain_numbers {
 
 plain_numbers!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
 
-impl Plain for () {
+impl PlainValue for () {
     const BYTES: u16 = 0;
 
     fn write(&self, _: &mut [u8]) {}
@@ -82,7 +82,7 @@ impl Plain for () {
     }
 }
 
-impl<const N: usize> Plain for [u8; N] {
+impl<const N: usize> PlainValue for [u8; N] {
     const BYTES: u16 = {
         assert!(N <= u16::MAX as usize, "a plain payload has at most 65,535 bytes");
         N as u16
@@ -156,13 +156,13 @@ const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
 /// Bytes of one timer.
-const fn entry<T: Plain>() -> usize {
+const fn entry<T: PlainValue>() -> usize {
     size_of::<Span>() + T::BYTES as usize
 }
 
 /// The number of bytes of a snapshot with `timers` timers. `None` if it exceeds `usize`.
 #[must_use]
-pub const fn bytes<T: Plain>(timers: usize) -> Option<usize> {
+pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     match timers.checked_mul(entry::<T>()) {
         Some(entries) => entries.checked_add(HEADER + CHECKSUM),
         None => None,
@@ -190,7 +190,7 @@ struct Writer<'b, T> {
     _payloads: PhantomData<fn(T)>,
 }
 
-impl<'b, T: Plain> Writer<'b, T> {
+impl<'b, T: PlainValue> Writer<'b, T> {
     /// Begins a snapshot of exactly `timers` entries.
     fn begin(into: &'b mut [u8], timers: usize) -> Result<Self, SnapshotError> {
         let length = bytes::<T>(timers).ok_or(SnapshotError::TooShort)?;
@@ -232,7 +232,7 @@ struct Verified<'b, T> {
     _payloads: PhantomData<T>,
 }
 
-impl<'b, T: Plain> Verified<'b, T> {
+impl<'b, T: PlainValue> Verified<'b, T> {
     fn read(bytes: &'b [u8]) -> Result<Self, SnapshotError> {
         let number = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
         if bytes.get(..4) != Some(&MARK) {

@@ -52,5 +52,5 @@ mod widened;
 
 pub use tickwright_core::{Key, Reject, Rejected, SortedList, Tick, Timer};
 
-pub use timers::{Chip, HookTimers, Service, SlotTimers, Timers};
+pub use timers::{Chip, FirmwareTimers, HookTimers, Service, SlotTimers};
 pub use widened::Widened;

@@ -38,16 +38,16 @@ pub trait Chip {
 
 /// The timers of a program, as a static: the alarm and the main program share them in the critical
 /// section that the program provides. [`SlotTimers`] and [`HookTimers`] are its two forms.
-pub struct Timers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
+pub struct FirmwareTimers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
 
 /// Timers that lie in `N` slots of the static itself. A timer is a value that is delivered: a
 /// function, a message, a waker.
-pub type SlotTimers<C, T, const N: usize, F = SortedList> = Timers<C, InlineSlots<F, T, N>>;
+pub type SlotTimers<C, T, const N: usize, F = SortedList> = FirmwareTimers<C, InlineSlots<F, T, N>>;
 
 /// Timers that lie in the program's own structs, each a static or in one. There is no bound.
-pub type HookTimers<C, T, F = SortedList> = Timers<C, Hooks<'static, F, T>>;
+pub type HookTimers<C, T, F = SortedList> = FirmwareTimers<C, Hooks<'static, F, T>>;
 
-/// What the alarm and the main program share: [`Timers::with`] lends it.
+/// What the alarm and the main program share: [`FirmwareTimers::with`] lends it.
 pub struct Service<C, S: Store> {
     queue: Queue<S>,
     /// The clock, when it was last read.
@@ -73,7 +73,7 @@ impl<C: Chip, T, F: Family + Exact> HookTimers<C, T, F> {
     }
 }
 
-impl<C: Chip, S: Store<Family: Exact>> Timers<C, S> {
+impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
     const fn over(queue: Queue<S>) -> Self {
         Self(Mutex::new(RefCell::new(Service { queue, last: 0, chip: None, latest: 0 })))
     }
@@ -162,8 +162,9 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         Some(value)
     }
 
-    /// Takes one timer that is due now, for a program that does not call [`Timers::on_alarm`]. If
-    /// there is none, sets the alarm: the handler of the alarm takes timers until there is none.
+    /// Takes one timer that is due now, for a program that does not call
+    /// [`FirmwareTimers::on_alarm`]. If there is none, sets the alarm: the handler of the alarm
+    /// takes timers until there is none.
     pub fn pop_due(&mut self) -> Option<Expired<S::Key, S::Value>> {
         let now = self.now();
         let due = self.queue.pop_expired(now);
@@ -179,7 +180,7 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         &self.queue
     }
 
-    /// The greatest lateness so far of a timer that [`Timers::on_alarm`] took, in ticks.
+    /// The greatest lateness so far of a timer that [`FirmwareTimers::on_alarm`] took, in ticks.
     #[must_use]
     pub fn latest(&self) -> Tick {
         self.latest
@@ -255,7 +256,7 @@ impl<C: Chip, F: Family + Exact, T, const N: usize> Service<C, InlineSlots<F, T,
     }
 }
 
-impl<C: Chip, S: Store<Family: Exact>> Default for Timers<C, S>
+impl<C: Chip, S: Store<Family: Exact>> Default for FirmwareTimers<C, S>
 where
     Queue<S>: Default,
 {
@@ -264,9 +265,9 @@ where
     }
 }
 
-impl<C, S: Store> fmt::Debug for Timers<C, S> {
+impl<C, S: Store> fmt::Debug for FirmwareTimers<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timers").finish_non_exhaustive()
+        f.debug_struct("FirmwareTimers").finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@
 //! cargo run -p tickwright-nodes --example recently_used
 //! ```
 
-use tickwright_nodes::arena::{Apart, Arena, Columns as _, Idx, SlotId};
+use tickwright_nodes::arena::{ApartColumns, Arena, Columns as _, Idx, SlotId};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 use tickwright_nodes::{Nodes, Record, Violation};
 
@@ -38,12 +38,12 @@ impl Chained<Idx> for Neighbours {
 struct Cache<T> {
     /// The tail is the value that was used last.
     by_use: Chain<Idx>,
-    arena: Arena<Apart<Neighbours, T>>,
+    arena: Arena<ApartColumns<Neighbours, T>>,
 }
 
 impl<T> Cache<T> {
     fn new(capacity: usize) -> Self {
-        let mut arena = Arena::starting_after(0, Apart::EMPTY);
+        let mut arena = Arena::starting_after(0, ApartColumns::EMPTY);
         arena.bound(capacity);
         // If there is no memory, every `put` is refused.
         let _ = arena.reserve(capacity);

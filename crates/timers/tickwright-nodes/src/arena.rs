@@ -7,10 +7,10 @@
 //!   record  [ unused | record  | record   | vacant -> 1 ]     what an algorithm walks
 //!   slot    [ unused | gen, T  | gen, T   | gen, free   ]     the value, while the slot is live
 //! ```
-//! [`Apart`] keeps records and slots in two vectors: an algorithm that walks records reads no
-//! values, and its code does not depend on `T`. [`Together`] keeps both in one cell: a search that
-//! compares values reads one address range.
-//! [`Inline`] has a fixed number of cells, and needs no allocator.
+//! [`ApartColumns`] keeps records and slots in two vectors: an algorithm that walks records reads
+//! no values, and its code does not depend on `T`. [`TogetherColumns`] keeps both in one cell: a
+//! search that compares values reads one address range. [`Inline`] has a fixed number of cells, and
+//! needs no allocator.
 //!
 //! Arrivals take the slots of the free list, the last vacated one first, and then the free slots
 //! behind `seen` by index. When few slots are live, the list is dropped, and `seen` is 0 again:
@@ -45,7 +45,7 @@ pub use columns::{Cell, Columns};
 pub use inline::Inline;
 pub use slots::Arena;
 #[cfg(feature = "alloc")]
-pub use vectors::{Apart, Records, Together};
+pub use vectors::{ApartColumns, Records, TogetherColumns};
 
 /// The index of a slot. It is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,7 +119,7 @@ impl SlotId {
 
 /// One slot. `Free` keeps the generation of the last occupation; 0 means that there was none.
 #[derive(Debug)]
-pub enum Slot<T> {
+pub enum SlotState<T> {
     /// It holds a value.
     Live {
         /// Of this occupation. The top bit is set while the slot is idle.
@@ -134,9 +134,9 @@ pub enum Slot<T> {
     },
 }
 
-const _: () = assert!(size_of::<Slot<u32>>() == 8);
+const _: () = assert!(size_of::<SlotState<u32>>() == 8);
 
-impl<T> Slot<T> {
+impl<T> SlotState<T> {
     /// Whether the slot holds a value.
     #[inline]
     #[must_use]

@@ -5,7 +5,7 @@
 
 use core::num::NonZeroU32;
 
-use tickwright_nodes::arena::{Arena, Columns, Idx, SlotId, Together};
+use tickwright_nodes::arena::{Arena, Columns, Idx, SlotId, TogetherColumns};
 use tickwright_nodes::hook::{IDENTITIES_ARE_DRAWN, draw};
 use tickwright_nodes::{Nodes, Record, Violation};
 
@@ -25,7 +25,7 @@ const _: () = assert!(size_of::<Option<EntryKey>>() == 12);
 
 /// The cells of one dictionary.
 pub(super) struct Cells<R, T> {
-    pub(super) arena: Arena<Together<R, T>>,
+    pub(super) arena: Arena<TogetherColumns<R, T>>,
     /// None until the first insert.
     identity: Option<NonZeroU32>,
 }

@@ -1,6 +1,6 @@
 //! Snapshots of both kinds of queue.
 
-use super::{Plain, SnapshotError, Verified, Writer};
+use super::{PlainValue, SnapshotError, Verified, Writer};
 use crate::contract::{Span, Tick};
 use crate::queue::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
@@ -21,7 +21,7 @@ impl<Q> Drop for Draining<'_, Q> {
 }
 
 #[cfg(feature = "alloc")]
-impl<F: Family, T: Plain> SlabQueue<F, T> {
+impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
     /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
@@ -44,8 +44,8 @@ impl<F: Family, T: Plain> SlabQueue<F, T> {
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
     /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
-    /// as much as n calls of [`pop_expired`](Self::pop_expired). If [`Plain::write`] panics, all
-    /// pending timers are removed. Idle timers stay.
+    /// as much as n calls of [`pop_expired`](Self::pop_expired). If [`PlainValue::write`] panics,
+    /// all pending timers are removed. Idle timers stay.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
@@ -98,7 +98,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
-    pub fn snapshot<N: Plain>(
+    pub fn snapshot<N: PlainValue>(
         &self,
         into: &mut [u8],
         mut name: impl FnMut(&Timer<F, T>) -> N,
@@ -118,7 +118,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`]; no timer is removed then.
-    pub fn drain_snapshot<N: Plain>(
+    pub fn drain_snapshot<N: PlainValue>(
         &mut self,
         into: &mut [u8],
         mut name: impl FnMut(&Timer<F, T>) -> N,
@@ -140,7 +140,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
     /// [`Rejected`](SnapshotError::Rejected) if a timer is already pending or found twice. Then
     /// none of the snapshot's timers is pending in this queue.
-    pub fn restore<N: Plain>(
+    pub fn restore<N: PlainValue>(
         &mut self,
         bytes: &[u8],
         now: Tick,

@@ -32,7 +32,7 @@ fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, 
 }
 
 /// The names of the timers in a snapshot, in its order.
-fn names<N: Plain>(bytes: &[u8]) -> Vec<N> {
+fn names<N: PlainValue>(bytes: &[u8]) -> Vec<N> {
     Verified::<N>::read(bytes).unwrap().iter().map(|(_, name)| name).collect()
 }
 
@@ -63,7 +63,7 @@ fn a_snapshot_of_any_structure_leaves_it_as_it_is() {
 #[derive(Debug)]
 struct Fragile(u32);
 
-impl Plain for Fragile {
+impl PlainValue for Fragile {
     const BYTES: u16 = 4;
 
     fn write(&self, bytes: &mut [u8]) {

@@ -1,6 +1,6 @@
 //! Where the records and slots of an arena lie.
 
-use super::{Full, Idx, Slot};
+use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record};
 
 /// Records and slots by index. Each slot has a record, and there may be more records than slots.
@@ -69,10 +69,10 @@ pub trait Columns: Sized {
     fn set_idle(&mut self, p: Idx);
 
     /// The slot at an index, if it exists.
-    fn slot(&self, at: usize) -> Option<&Slot<Self::Value>>;
+    fn slot(&self, at: usize) -> Option<&SlotState<Self::Value>>;
 
     /// The slot at an index, if it exists, for writing.
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<Self::Value>>;
+    fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<Self::Value>>;
 
     /// The bytes that the columns have allocated, without what values own themselves.
     fn heap_bytes(&self) -> usize;
@@ -84,5 +84,5 @@ pub struct Cell<R, T> {
     /// The record that an algorithm keeps for the slot.
     pub record: R,
     /// What it holds.
-    pub slot: Slot<T>,
+    pub slot: SlotState<T>,
 }

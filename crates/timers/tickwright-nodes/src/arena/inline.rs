@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::columns::{Cell, Columns};
-use super::{Full, Idx, Slot};
+use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record};
 
 /// `N` records, each beside its slot. The slot of index `i` is at position `i - 1`.
@@ -15,7 +15,7 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
     type Nodes = Self;
 
     const FIXED: bool = true;
-    const EMPTY: Self = Self([const { Cell { record: R::IDLE, slot: Slot::Free { last: 0 } } }; N]);
+    const EMPTY: Self = Self([const { Cell { record: R::IDLE, slot: SlotState::Free { last: 0 } } }; N]);
 
     #[inline]
     fn nodes(&self) -> &Self {
@@ -73,12 +73,12 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
     }
 
     #[inline]
-    fn slot(&self, at: usize) -> Option<&Slot<T>> {
+    fn slot(&self, at: usize) -> Option<&SlotState<T>> {
         self.0.get(at.wrapping_sub(1)).map(|cell| &cell.slot)
     }
 
     #[inline]
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<T>> {
+    fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<T>> {
         self.0.get_mut(at.wrapping_sub(1)).map(|cell| &mut cell.slot)
     }
 

@@ -4,7 +4,7 @@ use core::fmt;
 use core::mem;
 use core::num::NonZeroU32;
 
-use super::{Columns, Full, GENERATIONS, Idx, MOST, Slot, SlotId, slots_for};
+use super::{Columns, Full, GENERATIONS, Idx, MOST, SlotId, SlotState, slots_for};
 use crate::{Handle, Record, Violation};
 
 /// When fewer live slots than this are left, a long free list is dropped. A later arrival may pass
@@ -128,11 +128,11 @@ impl<C: Columns> Arena<C> {
         let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(refuse(value)) };
         // A free slot that is not retired has a next generation.
         let last = match slot {
-            Slot::Free { last } => *last,
-            Slot::Live { generation, .. } => generation.get(),
+            SlotState::Free { last } => *last,
+            SlotState::Live { generation, .. } => generation.get(),
         };
         let generation = NonZeroU32::MIN.saturating_add(last);
-        *slot = Slot::Live { generation, value };
+        *slot = SlotState::Live { generation, value };
         self.len += 1;
         Ok(SlotId { index, generation })
     }
@@ -145,7 +145,7 @@ impl<C: Columns> Arena<C> {
             self.seen += 1;
             let at = self.seen as usize;
             // Any other slot is live or retired.
-            if self.columns.slot(at).is_some_and(Slot::is_usable) {
+            if self.columns.slot(at).is_some_and(SlotState::is_usable) {
                 return Idx::of(at);
             }
         }
@@ -194,10 +194,12 @@ impl<C: Columns> Arena<C> {
     pub fn vacate(&mut self, index: Idx) -> Option<(SlotId, C::Value)> {
         let slot = self.columns.slot_mut(index.at())?;
         debug_assert!(!slot.is_idle());
-        let Slot::Live { generation, .. } = *slot else { return None };
+        let SlotState::Live { generation, .. } = *slot else { return None };
         let is_worn = generation.get() == GENERATIONS;
-        let vacated =
-            mem::replace(slot, Slot::Free { last: if C::FIXED && is_worn { 0 } else { generation.get() } });
+        let vacated = mem::replace(
+            slot,
+            SlotState::Free { last: if C::FIXED && is_worn { 0 } else { generation.get() } },
+        );
         if C::FIXED || !is_worn {
             if index.number() <= self.seen {
                 self.columns.set_vacant(index, self.free);
@@ -214,8 +216,8 @@ impl<C: Columns> Arena<C> {
             self.drop_long_list();
         }
         match vacated {
-            Slot::Live { value, .. } => Some((SlotId { index, generation }, value)),
-            Slot::Free { .. } => None,
+            SlotState::Live { value, .. } => Some((SlotId { index, generation }, value)),
+            SlotState::Free { .. } => None,
         }
     }
 
@@ -244,7 +246,7 @@ impl<C: Columns> Arena<C> {
                     self.next += 1;
                     let is_idle = index
                         .and_then(|index| self.arena.columns.slot(index.at()))
-                        .is_some_and(Slot::is_idle);
+                        .is_some_and(SlotState::is_idle);
                     if is_idle && self.keeps_idle {
                         continue;
                     }
@@ -266,7 +268,7 @@ impl<C: Columns> Arena<C> {
     /// Makes a live slot idle, or no longer idle. Nothing changes if the slot is so already.
     #[inline]
     pub fn mark(&mut self, index: Idx, is_idle: bool) {
-        if let Some(Slot::Live { generation, .. }) = self.columns.slot_mut(index.at())
+        if let Some(SlotState::Live { generation, .. }) = self.columns.slot_mut(index.at())
             && (generation.get() & IDLE != 0) != is_idle
         {
             // The other bits of a generation are not all 0.
@@ -280,7 +282,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn is_idle(&self, id: SlotId) -> bool {
         let slot = self.columns.slot(id.index.at());
-        matches!(slot, Some(Slot::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
+        matches!(slot, Some(SlotState::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
     }
 
     /// The value of an occupation, idle or not. Returns `None` if the occupation is over.
@@ -288,7 +290,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn value(&self, id: SlotId) -> Option<&C::Value> {
         match self.columns.slot(id.index.at()) {
-            Some(Slot::Live { generation, value }) if is_of(*generation, id) => Some(value),
+            Some(SlotState::Live { generation, value }) if is_of(*generation, id) => Some(value),
             _ => None,
         }
     }
@@ -298,7 +300,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn value_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
         match self.columns.slot_mut(id.index.at()) {
-            Some(Slot::Live { generation, value }) if is_of(*generation, id) => Some(value),
+            Some(SlotState::Live { generation, value }) if is_of(*generation, id) => Some(value),
             _ => None,
         }
     }
@@ -308,7 +310,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn get(&self, id: SlotId) -> Option<&C::Value> {
         match self.columns.slot(id.index.at()) {
-            Some(Slot::Live { generation, value }) if *generation == id.generation => Some(value),
+            Some(SlotState::Live { generation, value }) if *generation == id.generation => Some(value),
             _ => None,
         }
     }
@@ -318,7 +320,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
         match self.columns.slot_mut(id.index.at()) {
-            Some(Slot::Live { generation, value }) if *generation == id.generation => Some(value),
+            Some(SlotState::Live { generation, value }) if *generation == id.generation => Some(value),
             _ => None,
         }
     }
@@ -329,7 +331,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {
         match self.columns.slot(index.at()) {
-            Some(Slot::Live { generation, value }) if generation.get() <= GENERATIONS => {
+            Some(SlotState::Live { generation, value }) if generation.get() <= GENERATIONS => {
                 Some((SlotId { index, generation: *generation }, value))
             }
             _ => None,
@@ -340,7 +342,7 @@ impl<C: Columns> Arena<C> {
     #[must_use]
     pub fn occupant(&self, index: Idx) -> Option<SlotId> {
         match self.columns.slot(index.at()) {
-            Some(Slot::Live { generation, .. }) => {
+            Some(SlotState::Live { generation, .. }) => {
                 NonZeroU32::new(generation.get() & GENERATIONS).map(|generation| SlotId { index, generation })
             }
             _ => None,
@@ -363,7 +365,7 @@ impl<C: Columns> Arena<C> {
         let listed = slots().take(self.seen as usize).filter(|slot| slot.is_usable()).count();
         let idle = slots().filter(|slot| slot.is_idle()).count();
         if !self.columns.is_complete()
-            || self.columns.slot(0).is_some_and(Slot::is_live)
+            || self.columns.slot(0).is_some_and(SlotState::is_live)
             || live != self.len
             || idle != self.idle as usize
             || live + usable + self.retired as usize != self.columns.len().saturating_sub(1)
@@ -375,7 +377,8 @@ impl<C: Columns> Arena<C> {
         // Invariant: `found` slots of the free list have been visited, and each was usable.
         while let Some(p) = next {
             found += 1;
-            let is_listed = p.number() <= self.seen && self.columns.slot(p.at()).is_some_and(Slot::is_usable);
+            let is_listed =
+                p.number() <= self.seen && self.columns.slot(p.at()).is_some_and(SlotState::is_usable);
             if found > listed || !is_listed {
                 return Err(Violation::Storage);
             }

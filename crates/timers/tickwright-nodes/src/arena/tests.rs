@@ -25,11 +25,11 @@ trait Layout: Columns<Value = u32> {
     const NONE: Self;
 }
 
-impl Layout for Apart<Link, u32> {
+impl Layout for ApartColumns<Link, u32> {
     const NONE: Self = Self::EMPTY;
 }
 
-impl Layout for Together<Link, u32> {
+impl Layout for TogetherColumns<Link, u32> {
     const NONE: Self = Self::EMPTY;
 }
 
@@ -37,8 +37,8 @@ fn idx(at: usize) -> Idx {
     Idx::of(at).unwrap()
 }
 
-fn live(value: u32) -> Slot<u32> {
-    Slot::Live { generation: NonZeroU32::MIN, value }
+fn live(value: u32) -> SlotState<u32> {
+    SlotState::Live { generation: NonZeroU32::MIN, value }
 }
 
 /// Slots 1, 3 and 5 are live; 2 and 4 are free.
@@ -56,7 +56,7 @@ fn check_names_what_is_broken<C: Layout>() {
     type Break<C> = fn(&mut Arena<C>);
     let breaks: [(&str, Break<C>); 15] = [
         ("a slot was freed behind its back", |a| {
-            *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
+            *a.columns.slot_mut(3).unwrap() = SlotState::Free { last: 1 };
         }),
         ("a free slot is live", |a| *a.columns.slot_mut(2).unwrap() = live(0)),
         ("slot 0 is live", |a| *a.columns.slot_mut(0).unwrap() = live(0)),
@@ -66,11 +66,11 @@ fn check_names_what_is_broken<C: Layout>() {
         ("the free list runs into a live slot", |a| a.columns.set_vacant(idx(2), Some(idx(1)))),
         ("the free list leaves the arena", |a| a.free = Some(idx(77))),
         ("a retired slot is on the free list", |a| {
-            *a.columns.slot_mut(2).unwrap() = Slot::Free { last: GENERATIONS };
+            *a.columns.slot_mut(2).unwrap() = SlotState::Free { last: GENERATIONS };
         }),
         ("a listed slot is to be taken by index", |a| a.seen = 3),
         ("a free slot is neither listed nor to be taken by index", |a| {
-            *a.columns.slot_mut(3).unwrap() = Slot::Free { last: 1 };
+            *a.columns.slot_mut(3).unwrap() = SlotState::Free { last: 1 };
             a.len -= 1;
         }),
         ("a slot is listed in the place of another one", |a| {
@@ -163,10 +163,10 @@ fn retired_slots_drop_no_free_list<C: Layout>() {
 macro_rules! for_each_layout {
     ($($test:ident),+ $(,)?) => {
         mod apart {
-            $(#[test] fn $test() { super::$test::<super::Apart<super::Link, u32>>(); })+
+            $(#[test] fn $test() { super::$test::<super::ApartColumns<super::Link, u32>>(); })+
         }
         mod together {
-            $(#[test] fn $test() { super::$test::<super::Together<super::Link, u32>>(); })+
+            $(#[test] fn $test() { super::$test::<super::TogetherColumns<super::Link, u32>>(); })+
         }
     };
 }
@@ -184,7 +184,7 @@ fn indices_end_before_they_wrap() {
     assert_eq!((slots_for(0, 0), slots_for(3, 2)), (Some(1), Some(6)));
     assert_eq!((slots_for(MOST, 0), slots_for(MOST - 1, 1)), (Some(MOST + 1), Some(MOST + 1)));
     assert_eq!((slots_for(MOST, 1), slots_for(MOST + 1, 0), slots_for(usize::MAX, 1)), (None, None, None));
-    let mut arena = Arena::<Apart<Link, u32>>::starting_after(0, Apart::EMPTY);
+    let mut arena = Arena::<ApartColumns<Link, u32>>::starting_after(0, ApartColumns::EMPTY);
     arena.len = MOST;
     assert_eq!((arena.occupy(1), arena.reserve(1)), (Err(1), Err(Full)));
     arena.len = 0;
@@ -194,7 +194,7 @@ fn indices_end_before_they_wrap() {
 
 #[test]
 fn an_id_is_a_number_and_back() {
-    let mut arena = Arena::<Apart<Link, u32>>::starting_after(41, Apart::EMPTY);
+    let mut arena = Arena::<ApartColumns<Link, u32>>::starting_after(41, ApartColumns::EMPTY);
     let id = arena.occupy(1).unwrap();
     assert_eq!(id.to_bits(), 42 << 32 | 1);
     assert_eq!(SlotId::from_bits(id.to_bits()), Some(id));

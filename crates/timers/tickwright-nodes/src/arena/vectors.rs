@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::columns::{Cell, Columns};
-use super::{Full, Idx, Slot};
+use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record, hint};
 
 /// The records of an arena whose slots lie apart; index 0 is never used.
@@ -112,14 +112,14 @@ impl<R> Nodes<Idx, R> for Records<R> {
 
 /// Records in one vector, slots in another.
 #[derive(Debug)]
-pub struct Apart<R, T> {
+pub struct ApartColumns<R, T> {
     /// The records, which an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
-    pub slots: Vec<Slot<T>>,
+    pub slots: Vec<SlotState<T>>,
 }
 
-impl<R: Record<Idx>, T> Columns for Apart<R, T> {
+impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     type Record = R;
     type Value = T;
     type Nodes = Records<R>;
@@ -170,7 +170,7 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
     #[inline]
     fn push(&mut self, last: u32) {
         self.records.push();
-        self.slots.push(Slot::Free { last });
+        self.slots.push(SlotState::Free { last });
     }
 
     #[inline]
@@ -188,30 +188,30 @@ impl<R: Record<Idx>, T> Columns for Apart<R, T> {
     }
 
     #[inline]
-    fn slot(&self, at: usize) -> Option<&Slot<T>> {
+    fn slot(&self, at: usize) -> Option<&SlotState<T>> {
         self.slots.get(at)
     }
 
     #[inline]
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<T>> {
+    fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<T>> {
         self.slots.get_mut(at)
     }
 
     fn heap_bytes(&self) -> usize {
-        self.records.heap_bytes() + self.slots.capacity() * size_of::<Slot<T>>()
+        self.records.heap_bytes() + self.slots.capacity() * size_of::<SlotState<T>>()
     }
 }
 
 /// Keeps each record beside its slot.
-pub struct Together<R, T>(#[doc(hidden)] pub Vec<Cell<R, T>>);
+pub struct TogetherColumns<R, T>(#[doc(hidden)] pub Vec<Cell<R, T>>);
 
-impl<R, T> fmt::Debug for Together<R, T> {
+impl<R, T> fmt::Debug for TogetherColumns<R, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Together").field("cells", &self.0.len()).finish()
+        f.debug_struct("TogetherColumns").field("cells", &self.0.len()).finish()
     }
 }
 
-impl<R: Record<Idx>, T> Columns for Together<R, T> {
+impl<R: Record<Idx>, T> Columns for TogetherColumns<R, T> {
     type Record = R;
     type Value = T;
     type Nodes = Self;
@@ -257,7 +257,7 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
 
     #[inline]
     fn push(&mut self, last: u32) {
-        self.0.push(Cell { record: R::IDLE, slot: Slot::Free { last } });
+        self.0.push(Cell { record: R::IDLE, slot: SlotState::Free { last } });
     }
 
     #[inline]
@@ -275,12 +275,12 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
     }
 
     #[inline]
-    fn slot(&self, at: usize) -> Option<&Slot<T>> {
+    fn slot(&self, at: usize) -> Option<&SlotState<T>> {
         self.0.get(at).map(|cell| &cell.slot)
     }
 
     #[inline]
-    fn slot_mut(&mut self, at: usize) -> Option<&mut Slot<T>> {
+    fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<T>> {
         self.0.get_mut(at).map(|cell| &mut cell.slot)
     }
 
@@ -289,7 +289,7 @@ impl<R: Record<Idx>, T> Columns for Together<R, T> {
     }
 }
 
-impl<R: Record<Idx>, T> Nodes<Idx, R> for Together<R, T> {
+impl<R: Record<Idx>, T> Nodes<Idx, R> for TogetherColumns<R, T> {
     #[inline]
     fn record(&self, p: Idx) -> &R {
         &self.0[p.at()].record

@@ -4,7 +4,7 @@
 use tickwright_core::queue::slab::Slab;
 use tickwright_core::structure::Discipline;
 use tickwright_core::{Family, Key, Pending, Queue as Timers, Tick, Violation};
-use tickwright_nodes::arena::{Idx, Together};
+use tickwright_nodes::arena::{Idx, TogetherColumns};
 
 use super::timer::Entry;
 
@@ -60,7 +60,7 @@ impl Tape for () {
 
 /// The timers of family `F`. An operation reads an entry whenever it reads a record, so both lie in
 /// one cell.
-pub(super) type Entries<F> = Timers<Slab<F, Entry, Together<RecordOf<F>, Entry>>>;
+pub(super) type Entries<F> = Timers<Slab<F, Entry, TogetherColumns<RecordOf<F>, Entry>>>;
 
 /// The record that family `F` keeps for each timer.
 pub(super) type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;

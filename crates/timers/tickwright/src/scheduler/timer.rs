@@ -1,7 +1,7 @@
 //! One timer of a timer set: what the set notes about it. The structure keeps its own record
 //! beside this.
 
-use tickwright_nodes::arena::Slot;
+use tickwright_nodes::arena::SlotState;
 
 use super::timing::{Missed, Timing};
 
@@ -48,7 +48,7 @@ pub struct Entry {
     flags: u8,
 }
 
-const _: () = assert!(size_of::<Slot<Entry>>() == 32);
+const _: () = assert!(size_of::<SlotState<Entry>>() == 32);
 
 /// Yes-or-no properties of a timer.
 #[derive(Clone, Copy)]

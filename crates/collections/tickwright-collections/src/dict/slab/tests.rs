@@ -8,7 +8,7 @@ use std::vec::Vec;
 use super::*;
 use crate::dict::{Avl, By};
 use tickwright_nodes::Record;
-use tickwright_nodes::arena::Slot;
+use tickwright_nodes::arena::SlotState;
 
 type Numbers<B> = SlabDict<By<fn(&u32) -> u32>, u32, B>;
 const KEY: By<fn(&u32) -> u32> = By(|&n| n);
@@ -56,7 +56,8 @@ fn check_names_broken_storage() {
     assert_eq!(dictionary.check(), Ok(()));
 
     let live = entries[0].slot.index.at();
-    let slot = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[live].slot, Slot::Free { last: 7 });
+    let slot =
+        mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[live].slot, SlotState::Free { last: 7 });
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
     // The check finds it even when the counts of live and free cells are right.
     let other = entries[1].slot.index.at();
@@ -99,7 +100,7 @@ fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
     // The cells swap places, and the free list is adapted; the tree does not know.
     let free = mem::replace(
         &mut dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot,
-        Slot::Free { last: 1 },
+        SlotState::Free { last: 1 },
     );
     dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot =
         mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[linked.at()].slot, free);

@@ -4,7 +4,7 @@
 use core::num::NonZeroU32;
 use std::vec::Vec;
 
-use tickwright_nodes::arena::{GENERATIONS, MOST, Slot};
+use tickwright_nodes::arena::{GENERATIONS, MOST, SlotState};
 
 use super::*;
 use crate::SortedList;
@@ -31,14 +31,14 @@ fn check_names_what_is_broken() {
     type Break = fn(&mut Queue);
     let breaks: [(&str, Violation, Break); 14] = [
         ("a linked slot is free", Violation::Storage, |q| {
-            q.store.arena.columns.slots[3] = Slot::Free { last: 1 }
+            q.store.arena.columns.slots[3] = SlotState::Free { last: 1 }
         }),
         ("a linked timer is idle", Violation::Count, |q| q.store.arena.mark(idx(3), true)),
         ("a free slot is live", Violation::Storage, |q| {
-            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.store.arena.columns.slots[2] = SlotState::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
         ("cell 0 is live", Violation::Storage, |q| {
-            q.store.arena.columns.slots[0] = Slot::Live { generation: NonZeroU32::MIN, value: 0 }
+            q.store.arena.columns.slots[0] = SlotState::Live { generation: NonZeroU32::MIN, value: 0 }
         }),
         ("the free list is lost", Violation::Storage, |q| q.store.arena.free = None),
         ("the free list is short", Violation::Storage, |q| {
@@ -52,17 +52,17 @@ fn check_names_what_is_broken() {
         }),
         ("the free list leaves the slab", Violation::Storage, |q| q.store.arena.free = Some(idx(77))),
         ("a retired slot is on the free list", Violation::Storage, |q| {
-            q.store.arena.columns.slots[2] = Slot::Free { last: GENERATIONS }
+            q.store.arena.columns.slots[2] = SlotState::Free { last: GENERATIONS }
         }),
         ("a retirement was not counted", Violation::Storage, |q| q.store.arena.retired = 1),
         ("a slot has no record", Violation::Storage, |q| {
-            q.store.arena.columns.slots.push(Slot::Free { last: 0 })
+            q.store.arena.columns.slots.push(SlotState::Free { last: 0 })
         }),
         ("the count is off", Violation::Count, |q| q.store.arena.len += 1),
         ("a linked slot is retired, and another one is live", Violation::Storage, |q| {
-            q.store.arena.columns.slots[3] = Slot::Free { last: GENERATIONS };
+            q.store.arena.columns.slots[3] = SlotState::Free { last: GENERATIONS };
             q.store.arena.retired = 1;
-            q.store.arena.columns.slots[2] = Slot::Live { generation: NonZeroU32::MIN, value: 0 };
+            q.store.arena.columns.slots[2] = SlotState::Live { generation: NonZeroU32::MIN, value: 0 };
             *q.store.arena.columns.records.record_mut(idx(4)) = Record::vacant(None)
         }),
     ];
@@ -200,7 +200,9 @@ fn a_bounded_pop_keeps_its_timer() {
 fn slots_inside_a_queue_are_never_retired() {
     let mut queue = InlineQueue::<SortedList, u32, 2>::new();
     let first = queue.insert(5, 0).unwrap();
-    let Some(Slot::Live { generation, .. }) = queue.store.arena.columns.slot_mut(1) else { unreachable!() };
+    let Some(SlotState::Live { generation, .. }) = queue.store.arena.columns.slot_mut(1) else {
+        unreachable!()
+    };
     *generation = NonZeroU32::new(GENERATIONS).unwrap();
     let last = queue.peek().unwrap().key;
     assert!(last != first && queue.remove(first).is_err());

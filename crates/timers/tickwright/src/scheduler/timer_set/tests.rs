@@ -5,7 +5,7 @@ use core::time::Duration;
 use proptest::prelude::*;
 
 use tickwright_core::{DefaultFamily, Key};
-use tickwright_nodes::arena::{GENERATIONS, Slot};
+use tickwright_nodes::arena::{GENERATIONS, SlotState};
 
 use super::super::int_ids::IntIds;
 use super::super::queue::{Entries, boxed};
@@ -255,7 +255,7 @@ fn room_is_made_in_advance() {
             TimerSet::new(Settings::new().structure(structure).clock(Still).capacity(100).int_ids());
         let before = set.heap_bytes();
         let table = set.table.heap_bytes();
-        assert!(table >= 100 * (size_of::<Slot<Entry>>() + size_of::<Option<i32>>()), "{structure}");
+        assert!(table >= 100 * (size_of::<SlotState<Entry>>() + size_of::<Option<i32>>()), "{structure}");
         assert!(before > table, "{structure}: the ring takes memory too");
         for turn in 0..3 {
             let ids: Vec<_> = (0..100)
