@@ -42,7 +42,7 @@ fi
 # A public type has a name of its own among the crates of the product, as the glossary promises. A
 # shorter path within one crate is another way to the same type. `Key` and `Expired` of async's
 # DelayQueue, and Embassy's `Queue`, have the names of what they replace.
-twice="$(cat $(printf 'api/tickwright%s.txt ' "" -nodes -core -collections -threads -async -mcu) |
+twice="$(cat api/tickwright{,-nodes,-core,-collections,-threads,-async,-mcu}.txt |
     sed -nE 's/^pub (unsafe )?(struct|enum|union|trait) ([a-z_0-9:]+::)([A-Z][A-Za-z0-9]*).*/\3 \4/p' | sort -u | awk '
     { path[$2] = path[$2] " " $1 }
     END { for (name in path) { n = split(path[name], p, " "); own = ""
