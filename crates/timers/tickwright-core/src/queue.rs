@@ -223,7 +223,9 @@ impl<S: Store> Queue<S> {
     /// linked and the queue is consistent.
     ///
     /// A periodic timer on a drift-free grid is
-    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`.
+    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`, if it is popped at
+    /// least once a period. A tick that has passed counts as `now` (clause 3), and the grid would
+    /// go on from there: return the first tick of the grid that is later than `now`.
     #[inline]
     pub fn pop_and_reinsert(
         &mut self,

@@ -95,8 +95,9 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
     /// interrupts unmasked, and may arm, move and cancel timers.
     ///
     /// `period` says in how many ticks a timer is due again; 0 means that it is over. A periodic
-    /// timer stays on its own grid, so its lateness does not add up. It is pending again before
-    /// `fire` runs, so `fire` may move or cancel it.
+    /// timer stays on its own grid, so its lateness does not add up; periods that have passed
+    /// altogether are left out. It is pending again before `fire` runs, so `fire` may move or cancel
+    /// it.
     pub fn on_alarm(&self, period: impl Fn(&S::Value) -> Tick, mut fire: impl FnMut(S::Value, Tick))
     where
         S::Value: Copy,
@@ -199,7 +200,11 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         let mut value = None;
         let due = self.queue.pop_or_reinsert(now, |expiry, due| {
             value = Some(*due);
-            Some(period(due)).filter(|&period| period > 0).map(|period| expiry.saturating_add(period))
+            let period = Some(period(due)).filter(|&period| period > 0)?;
+            // Periods that have passed altogether are left out: for a tick in the past the queue
+            // would begin a new grid at `now`.
+            let passed = now.saturating_sub(expiry) / period;
+            Some(expiry.saturating_add(period.saturating_mul(passed.saturating_add(1))))
         });
         let expiry = due?.expiry;
         self.latest = self.latest.max(self.now().saturating_sub(expiry));

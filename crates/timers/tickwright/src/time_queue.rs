@@ -49,8 +49,10 @@ pub struct Fired<T> {
     /// The timer's key. It is stale from now on, unless the call was
     /// [`pop_and_keep`](TimeQueue::pop_and_keep).
     pub key: Key,
-    /// The time for which the timer was armed, rounded up to a tick. A periodic timer that is armed
-    /// for `deadline + period` does not drift.
+    /// The time for which the timer was armed, rounded up to a tick; the time of that call if the
+    /// deadline had passed by then. A periodic timer that is armed for `deadline + period` at each
+    /// firing does not drift, if the period is a number of ticks and the queue is popped at least
+    /// once a period.
     pub deadline: Instant,
     /// The value that the caller gave to the queue.
     pub value: T,

@@ -592,5 +592,5 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> fmt::Debug for S
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;

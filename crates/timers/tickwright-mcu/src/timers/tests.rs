@@ -81,6 +81,19 @@ fn a_periodic_timer_stays_on_its_grid_over_many_turns_of_the_counter() {
 }
 
 #[test]
+fn a_late_periodic_timer_leaves_out_what_has_passed_and_keeps_its_grid() {
+    let (timers, board) = started::<u8, 2>();
+    timers.with(|service| service.after(10, 7)).unwrap();
+    let mut fired = Vec::new();
+    for now in [37, 39, 40, 60, 61, 95] {
+        board.now.set(now);
+        timers.on_alarm(|_| 10, |_, expiry| fired.push((now, expiry)));
+    }
+    assert_eq!(fired, [(37, 10), (40, 40), (60, 50), (95, 70)]);
+    assert_eq!(timers.with(|service| service.queue().next_wake()), Some(100));
+}
+
+#[test]
 fn work_may_move_and_cancel_its_own_timer() {
     let (timers, board) = started::<u8, 2>();
     let own = timers.with(|service| service.after(10, 1)).unwrap();

@@ -44,7 +44,7 @@ pub enum Woken {
 /// host.advance(second);
 /// assert_eq!(sleeper.join().unwrap(), Woken::Due, "whichever thread came first");
 /// ```
-pub struct Parker<K> {
+pub struct Parker<K: Clock> {
     clock: K,
     state: ForkLock<State>,
     /// Notified when the alarm becomes earlier than `until`.
@@ -299,7 +299,14 @@ impl<K: Clock> Watcher for Parker<K> {
     }
 }
 
-impl<K> fmt::Debug for Parker<K> {
+/// Others may wait by this clock, and it may have stood still because of this parker.
+impl<K: Clock> Drop for Parker<K> {
+    fn drop(&mut self) {
+        self.clock.idle();
+    }
+}
+
+impl<K: Clock> fmt::Debug for Parker<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = lock(&self.state);
         f.debug_struct("Parker")

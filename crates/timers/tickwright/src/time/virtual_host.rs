@@ -203,6 +203,10 @@ impl VirtualHost {
     /// Moves the clocks, then notifies all watchers.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
+        self.notify();
+    }
+
+    fn notify(&self) {
         for (_, watcher) in self.watchers() {
             watcher.clock_moved();
         }
@@ -245,8 +249,10 @@ impl VirtualHost {
                 && shown.may_move()
                 && !shown.asked
             {
+                // Under the lock of the check: nobody holds the clocks or lets them run in between.
+                (shown.running, shown.asked) = (at, true);
                 drop(shown);
-                self.change(|shown| (shown.running, shown.asked) = (shown.running.max(at), true));
+                self.notify();
                 shown = lock(&self.times.shown);
             }
         }
@@ -264,6 +270,8 @@ pub struct ClockMoves {
 impl Drop for ClockMoves {
     fn drop(&mut self) {
         lock(&self.host.times.shown).moves -= 1;
+        // Another guard may live. Whoever did not sleep while this one did may sleep now.
+        self.host.idle();
     }
 }
 

@@ -164,6 +164,19 @@ fn clocks_that_run_wake_and_stop() {
     assert_eq!(thread.join().unwrap(), Woken::Due);
 }
 
+/// Without its drop, the parker that nobody waits at would keep the clocks still for ever.
+#[test]
+fn a_parker_that_is_gone_keeps_no_clock_still() {
+    let host = VirtualHost::new();
+    let _moves = host.move_by_itself();
+    let [parker, bystander] = [(), ()].map(|()| Parker::new(host.monotonic()));
+    parker.set(Some(Instant::from_nanos(1_000)));
+    let thread = thread::spawn(move || parker.wait());
+    assert_eq!(host.monotonic().now(), Instant::ZERO, "the other one works");
+    drop(bystander);
+    assert_eq!(thread.join().unwrap(), Woken::Due);
+}
+
 #[test]
 fn moves_from_many_threads_add_up_and_no_clock_runs_back() {
     let host = VirtualHost::new();
