@@ -56,8 +56,8 @@ impl Core {
         #[cfg(all(test, not(loom)))]
         tests::refuse()?;
         let parker = Parker::try_new(SystemClock::Monotonic).ok_or(io::ErrorKind::OutOfMemory)?;
-        // Several threads may have filed timers since the last thread's last look, and each has told
-        // only of its own. So the thread begins with a look at all shards.
+        // Several threads may have filed timers since the last thread's last look, and each has
+        // told only of its own. So the thread begins with a look at all shards.
         self.look_at(&parker, 0);
         let (core, alarm) = (Arc::clone(self), Arc::clone(&parker));
         let drive = move || {

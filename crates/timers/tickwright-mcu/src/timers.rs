@@ -96,8 +96,8 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
     ///
     /// `period` says in how many ticks a timer is due again; 0 means that it is over. A periodic
     /// timer stays on its own grid, so its lateness does not add up; periods that have passed
-    /// altogether are left out. It is pending again before `fire` runs, so `fire` may move or cancel
-    /// it.
+    /// altogether are left out. It is pending again before `fire` runs, so `fire` may move or
+    /// cancel it.
     pub fn on_alarm(&self, period: impl Fn(&S::Value) -> Tick, mut fire: impl FnMut(S::Value, Tick))
     where
         S::Value: Copy,
