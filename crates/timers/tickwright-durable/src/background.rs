@@ -167,6 +167,8 @@ impl<E: Engine + Send + 'static> Background<E> {
         }
         let (timers, waker) = {
             let mut state = self.shared.lock();
+            // What nobody has begun is delivered to the next owner.
+            state.inbox.clear();
             (state.timers.take(), state.waker.take())
         };
         if let Some(waker) = waker {
@@ -218,6 +220,7 @@ impl<E: Engine> Shared<E> {
                 }
                 if timers.must_renew() {
                     let taken = timers.take_due();
+                    state.failure = taken.as_ref().err().cloned();
                     state.inbox.extend(taken.unwrap_or_default());
                 }
                 if state.is_stopping {

@@ -39,6 +39,8 @@ pub enum Error {
     Denied(String),
     /// The disk or the database is full.
     Full(String),
+    /// A [`Writer`](crate::Writer) needs a transaction of the caller's, and none has begun.
+    NoTransaction,
     /// Another transaction holds a lock for too long.
     Busy(String),
     /// The connection is lost. An adapter connects again at the next call.
@@ -70,6 +72,9 @@ impl fmt::Display for Error {
                 "the store has schema {found}, and this version of tickwright-durable knows {SCHEMA}: use a newer version"
             ),
             Self::Foreign(what) => write!(f, "this is no store of tickwright-durable: {what}"),
+            Self::NoTransaction => {
+                f.write_str("the connection is in no transaction: begin one, and commit it after the call")
+            }
             Self::NoShard(shard) => {
                 write!(f, "the store has no shard {shard}: open it once with `shard({shard})`")
             }

@@ -401,9 +401,11 @@ impl Owner {
         }
     }
 
-    /// The lease is over, or the owner is this participant or its predecessor.
+    /// The lease is over, or the owner is this participant or its predecessor. A participant that
+    /// is alone waits for nobody, as nothing would end its wait.
     fn may_take(&self, shard: &Shard) -> bool {
-        self.lease(shard) < shard.now
+        self.settings.rescan.is_none()
+            || self.lease(shard) < shard.now
             || self.resume == Some(shard.epoch)
             || (self.is_new && shard.owner == self.settings.name)
     }
@@ -423,7 +425,9 @@ impl Owner {
     }
 
     fn load(&mut self) {
-        if self.window.far() <= self.turn.now && !self.resigning {
+        // What waits in the window is due before what is not loaded yet.
+        let is_short = self.window.len() < self.settings.batch;
+        if self.window.far() <= self.turn.now && is_short && !self.resigning {
             self.stage = Stage::Load;
         } else {
             self.claim();

@@ -37,7 +37,7 @@ use std::thread;
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
-use postgres::{Client, GenericClient, NoTls, Row};
+use postgres::{Client, GenericClient, NoTls, Row, Transaction};
 
 use crate::error::Error;
 use crate::limits::{MAX_DUE, SCHEMA};
@@ -199,21 +199,21 @@ impl Engine for Postgres {
 ///
 /// The transaction has the isolation level `READ COMMITTED`, which is PostgreSQL's own. Add timers
 /// late in it: until it ends, the owner of the shard waits.
-pub struct Within<'a, C> {
-    client: &'a mut C,
+pub struct Within<'a, 'c> {
+    client: &'a mut Transaction<'c>,
     prepared: Prepared,
     shard: i64,
 }
 
-impl<'a, C: GenericClient> Within<'a, C> {
+impl<'a, 'c> Within<'a, 'c> {
     /// Writes timers of a shard in this transaction. The store exists: [`Postgres::open`] made it.
     #[must_use]
-    pub fn new(transaction: &'a mut C, shard: u32) -> Self {
+    pub fn new(transaction: &'a mut Transaction<'c>, shard: u32) -> Self {
         Self { client: transaction, prepared: HashMap::new(), shard: i64::from(shard) }
     }
 }
 
-impl<C: GenericClient> Engine for Within<'_, C> {
+impl Engine for Within<'_, '_> {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
         Run { client: self.client, prepared: &mut self.prepared, shard: self.shard }.answer(statement)
     }
@@ -492,10 +492,13 @@ fn version(client: &mut impl GenericClient) -> Result<Option<i64>, Error> {
         }
         (true, _) => {}
     }
-    let found = client.query_opt("SELECT version FROM tickwright_store", &[]).map_err(error)?;
-    match found.map(|row| row.get(0)) {
-        Some(SCHEMA) => Ok(Some(SCHEMA)),
-        Some(found) if found > SCHEMA => Err(Error::NewerSchema { found }),
+    let found = client.query_opt("SELECT version FROM tickwright_store", &[]).map_err(|why| {
+        let is_foreign = why.code() == Some(&SqlState::UNDEFINED_COLUMN);
+        if is_foreign { Error::Foreign("its tickwright_store has no version".into()) } else { error(why) }
+    })?;
+    match found.map(|row| row.try_get(0)) {
+        Some(Ok(SCHEMA)) => Ok(Some(SCHEMA)),
+        Some(Ok(found)) if found > SCHEMA => Err(Error::NewerSchema { found }),
         other => Err(Error::Foreign(format!("its tickwright_store has version {other:?}"))),
     }
 }
@@ -534,7 +537,7 @@ impl fmt::Debug for Postgres {
     }
 }
 
-impl<C> fmt::Debug for Within<'_, C> {
+impl fmt::Debug for Within<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Within").field("shard", &self.shard).finish_non_exhaustive()
     }

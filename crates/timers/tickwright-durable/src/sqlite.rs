@@ -102,7 +102,7 @@ impl Sqlite {
 
 impl Engine for Sqlite {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
-        Within { connection: &self.connection, shard: self.shard }.execute(statement)
+        Within { connection: &self.connection, shard: self.shard }.run_statement(statement)
     }
 
     fn clock(&self) -> Option<i64> {
@@ -110,7 +110,7 @@ impl Engine for Sqlite {
     }
 }
 
-/// A connection or a transaction of the caller's, for a [`Writer`](crate::Writer):
+/// A transaction of the caller's, for a [`Writer`](crate::Writer):
 ///
 /// ```
 /// use tickwright_durable::sqlite::{Sqlite, Within};
@@ -134,7 +134,8 @@ pub struct Within<'a> {
 }
 
 impl<'a> Within<'a> {
-    /// Writes timers of a shard over this connection. The store exists: [`Sqlite::open`] made it.
+    /// Writes timers of a shard in the transaction of this connection; without one, each call fails
+    /// with [`Error::NoTransaction`]. The store exists: [`Sqlite::open`] made it.
     #[must_use]
     pub fn new(connection: &'a Connection, shard: u32) -> Self {
         Self { connection, shard: i64::from(shard) }
@@ -317,6 +318,17 @@ impl<'a> Within<'a> {
 
 impl Engine for Within<'_> {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
+        // Without a transaction, half of a call could stay.
+        if self.connection.is_autocommit() {
+            Err(Error::NoTransaction)
+        } else {
+            self.run_statement(statement)
+        }
+    }
+}
+
+impl Within<'_> {
+    fn run_statement(&self, statement: &Statement) -> Result<Answer, Error> {
         let due = |due: &Due| due.resolve(now());
         let put_due =
             if let Statement::Put { due: asked, .. } = statement { Some(due(asked)?) } else { None };
@@ -350,9 +362,13 @@ fn version(connection: &Connection) -> Result<Option<i64>, Error> {
             None => Ok(None),
         };
     }
-    let found = connection
-        .query_row("SELECT version FROM tickwright_store", [], |row| row.get(0))
-        .map_err(|_| Error::Foreign("its tickwright_store has no version".into()))?;
+    let found = connection.query_row("SELECT version FROM tickwright_store", [], |row| row.get(0)).map_err(
+        |why| match why.sqlite_error_code() {
+            // No such column, or no row.
+            None | Some(ErrorCode::Unknown) => Error::Foreign("its tickwright_store has no version".into()),
+            Some(_) => error(why),
+        },
+    )?;
     match found {
         SCHEMA => Ok(Some(found)),
         found if found > SCHEMA => Err(Error::NewerSchema { found }),

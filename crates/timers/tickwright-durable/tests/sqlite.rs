@@ -344,6 +344,20 @@ fn an_answer_outlives_a_turn_that_fails() {
     assert_eq!(folder.count("tickwright_timer"), 0);
 }
 
+/// Nothing would end its wait for the lease of another.
+#[test]
+fn a_participant_that_is_alone_takes_over_from_whoever_was_before() {
+    let folder = Folder::new("alone");
+    let mut other = folder.timers(Settings::named("worker 1"));
+    assert_eq!(other.take_due(), Ok(vec![]));
+    drop(other);
+    let mut alone = folder.timers(Settings::alone());
+    assert_eq!(alone.take_due(), Ok(vec![]));
+    alone.add("a", Due::At(1), b"").unwrap();
+    assert_eq!(alone.poll_timeout(), Some(core::time::Duration::ZERO));
+    assert_eq!(alone.take_due().unwrap().len(), 1);
+}
+
 #[test]
 fn shards_do_not_see_each_other() {
     let folder = Folder::new("shards");
@@ -354,8 +368,10 @@ fn shards_do_not_see_each_other() {
     assert_eq!(&*one.take_due().unwrap()[0].payload, b"one");
     assert_eq!(&*zero.take_due().unwrap()[0].payload, b"zero");
     let other = folder.sql();
-    let none = Writer::new(Within::new(&other, 2)).add("a", FAR, b"");
-    assert_eq!(none, Err(Error::NoShard(2)));
+    let mut writer = Writer::new(Within::new(&other, 2));
+    assert_eq!(writer.add("a", FAR, b""), Err(Error::NoTransaction));
+    other.execute_batch("BEGIN").unwrap();
+    assert_eq!(writer.add("a", FAR, b""), Err(Error::NoShard(2)));
 }
 
 #[test]
