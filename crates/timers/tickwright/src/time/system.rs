@@ -20,7 +20,7 @@ use super::{Clock, Instant, Timeline};
 ///
 /// On Linux `now` counts from the machine's start, as the kernel's clocks do. The same instant
 /// means the same moment in every process. It is small enough for [shards](crate::shard) for nine
-/// years. Elsewhere it counts from the first reading in this process.
+/// years. Elsewhere it counts from a day before the first reading in this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
     /// Advances while the machine runs, and stands still while the machine is suspended. This is

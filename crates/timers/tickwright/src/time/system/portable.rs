@@ -1,8 +1,13 @@
 //! Other systems: the clocks of the standard library.
 #![expect(clippy::disallowed_types, reason = "where there are forks there is a better clock")]
 
+use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
+
+/// The time at the first reading. So a program can name times before its start, such as that of an
+/// interval that is an hour behind.
+const START: Duration = Duration::from_secs(86_400);
 
 pub(super) fn monotonic() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -10,7 +15,7 @@ pub(super) fn monotonic() -> u64 {
     // Another thread may set the origin after this thread read the clock. The difference is then
     // zero, not negative.
     let since = Instant::now().saturating_duration_since(*ORIGIN.get_or_init(Instant::now));
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from((START + since).as_nanos()).unwrap_or(u64::MAX)
 }
 
 pub(super) fn boot_time() -> u64 {
