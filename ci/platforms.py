@@ -27,8 +27,7 @@ ROWS = [
     ("Windows, x86-64", "x86_64-pc-windows-gnu",
      [("x86_64-w64-mingw32-gcc", "Debian: gcc-mingw-w64-x86-64-win32"), (WINE, "Debian: wine64")],
      "wine", ["test", "test", "test", None, "check", "run"]),
-    ("Linux, 64-bit Arm", "aarch64-unknown-linux-gnu", [ARM, ("qemu-aarch64", "Debian: qemu-user")],
-     "qemu", ["check", "check", "check", "check", "check", "check"]),
+    ("Linux, 64-bit Arm", "aarch64-unknown-linux-gnu", [ARM], "", ["check", "check", "check", "check", "check", "check"]),
     ("macOS, 64-bit Arm", "aarch64-apple-darwin", [], "",
      ["check", "check", "check", None, "check", "check"]),
     ("FreeBSD, x86-64", "x86_64-unknown-freebsd", [], "",
@@ -59,9 +58,7 @@ def environment(target, how):
     env = dict(os.environ, CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=ARM[0], RUSTC_LINKER=ARM[0])
     if target != "aarch64-unknown-linux-gnu":
         del env["RUSTC_LINKER"]
-    if how == "qemu":
-        env[f"CARGO_TARGET_{name}_RUNNER"] = "qemu-aarch64 -L /usr/aarch64-linux-gnu"
-    elif how == "node":
+    if how == "node":
         env[f"CARGO_TARGET_{name}_RUNNER"] = f"node --no-warnings {ROOT}/ci/wasi.mjs"
     elif how == "wine":
         folder = Path(env.get("CARGO_TARGET_DIR", ROOT / "target")) / "wine"

@@ -28,10 +28,10 @@
 //!
 //! | a queue | holds |
 //! |---|---|
-//! | [`DefaultQueue<T>`](DefaultQueue) | values of any type, in the structure that suits two timers as well as a million |
+//! | [`DefaultQueue<T>`](DefaultQueue) | values of any type, from two timers to a million |
 //! | [`SlabQueue<F, T>`](SlabQueue) | the same in the structure `F`, such as [`Wheel`] |
 //! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
-//! | [`HookQueue<F, T>`](HookQueue) | timers in your own structs and statics, without an allocator |
+//! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
 //! The page of [`DefaultFamily`] says which structure to choose, and [`contract`] what every queue
 //! promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and a

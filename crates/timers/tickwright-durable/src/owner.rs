@@ -20,14 +20,14 @@ use crate::writer::unexpected;
 #[derive(Debug)]
 pub struct Owner {
     settings: Settings,
-    /// 0: a standby.
+    /// The epoch of this owner; 0 for a standby.
     epoch: i64,
     /// The epoch that may be taken over at once: it is this participant's own.
     resume: Option<i64>,
-    /// No turn has seen the shard yet: the owner of the same name is a predecessor.
+    /// No turn has seen the shard yet. So an owner of the same name is a predecessor.
     is_new: bool,
     window: Window,
-    /// As committed.
+    /// What the last committed turn announced.
     announced: Announced,
     /// (seq, attempt) of each firing that waits for an answer.
     held: HashSet<(i64, i64)>,
@@ -36,7 +36,7 @@ pub struct Owner {
     offset: i64,
     /// When to look at the shard's row, by the host's clock.
     look_at: i64,
-    /// After a failure, no statement before this time by the host's clock.
+    /// A failure puts the next statement off until this time by the host's clock.
     retry_at: i64,
     /// How long the last failure made this participant wait.
     delay: i64,
@@ -50,7 +50,7 @@ pub struct Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Idle,
-    /// A look without a transaction.
+    /// Read the shard's row without a transaction.
     Glance,
     Begin,
     Guard,
@@ -156,7 +156,7 @@ impl Owner {
         if self.has_answers() || self.resigning {
             return i64::MIN;
         }
-        // A full hand takes nothing more.
+        // With a batch of firings unanswered, the owner claims nothing more.
         let wake = if self.held.len() < self.settings.batch { self.window.wake() } else { NEVER };
         let wake = if wake == NEVER { i64::MAX } else { wake.saturating_sub(self.offset) };
         wake.min(self.renew_at()).min(self.look_at)
@@ -291,8 +291,8 @@ impl Owner {
         if matches!(error, Error::UnknownOutcome(_)) {
             self.unknown();
         } else if self.epoch != 0 && self.stage != Stage::Glance {
-            // What the turn loaded and popped is as before in the store. What was put since the
-            // last turn, and is due before `wake`, is among the early rows.
+            // The store still has what the turn loaded and popped. The early rows have what was put
+            // since the last turn and is due before `wake`.
             self.window = Window::new(self.announced.wake);
             self.look_at = i64::MIN;
         }

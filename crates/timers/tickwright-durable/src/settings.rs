@@ -15,8 +15,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// No other process delivers timers of this store. So this one takes over at its start at once,
-    /// and executes no statement while it sleeps.
+    /// No other process delivers timers of this store. So this one takes over at its start, whoever
+    /// owned the store before, and executes no statement while it sleeps.
     #[must_use]
     pub fn alone() -> Self {
         Self { rescan: None, ..Self::named("alone") }

@@ -7,7 +7,7 @@ use tickwright_core::{DefaultQueue, Key, Tick};
 
 use crate::statement::{NEVER, Waiting};
 
-/// Every waiting timer before `high`. Beyond it nothing waits before `far`.
+/// It holds every waiting timer before `high`. Each timer beyond `high` is due at `far` or later.
 ///
 /// A timer that was popped stays as an idle one, so that its key serves the next arm.
 #[derive(Debug)]
@@ -16,13 +16,13 @@ pub(crate) struct Window {
     keys: HashMap<Arc<str>, Key>,
     high: (i64, i64),
     far: i64,
-    /// No pending timer is due earlier. The queue itself counts a timer that is overdue when it
-    /// comes as due at that moment.
+    /// No pending timer is due earlier. The queue does not know this time: a timer that is overdue
+    /// when it arrives counts there as due at its arrival.
     low: i64,
 }
 
 impl Window {
-    /// Knows nothing from `low` on, and that nothing waits before it.
+    /// An empty window. No timer is due before `low`, and later ones are not loaded yet.
     pub(crate) fn new(low: i64) -> Self {
         Self { queue: DefaultQueue::new(), keys: HashMap::new(), high: (low, 0), far: low, low: NEVER }
     }
@@ -75,7 +75,7 @@ impl Window {
         self.high
     }
 
-    /// Beyond the window nothing waits before this time.
+    /// Each timer beyond the window is due at this time or later.
     pub(crate) fn far(&self) -> i64 {
         self.far
     }

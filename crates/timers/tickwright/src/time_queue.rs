@@ -145,7 +145,9 @@ impl<T, F: Family> TimeQueue<T, F> {
     #[inline]
     pub fn pop_expired(&mut self, now: Instant) -> Option<Fired<T>> {
         let fired = self.queue.pop_expired(self.now(now))?;
-        Some(Fired { key: fired.key, deadline: self.instant(fired.deadline), value: fired.value })
+        // The deadline is not later than `now`, so the system can name it.
+        let deadline = self.instant(fired.deadline).unwrap_or(now);
+        Some(Fired { key: fired.key, deadline, value: fired.value })
     }
 
     /// Makes the earliest timer that is due at `now` idle, if there is one. Its key and its value
@@ -153,7 +155,7 @@ impl<T, F: Family> TimeQueue<T, F> {
     #[inline]
     pub fn pop_and_keep(&mut self, now: Instant) -> Option<Fired<&mut T>> {
         let fired = self.queue.pop_and_keep(self.now(now))?;
-        let deadline = self.instant(fired.deadline);
+        let deadline = self.instant(fired.deadline).unwrap_or(now);
         Some(Fired { key: fired.key, deadline, value: self.queue.get_mut(fired.key)? })
     }
 
@@ -166,10 +168,11 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(wake.duration_since(self.point(now)))
     }
 
-    /// The time until which a loop may sleep; `None` if no timer is pending.
+    /// The time until which a loop may sleep. `None` if no timer is pending, or if the system never
+    /// reaches that time.
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
-        self.queue.next_wake().map(|tick| self.instant(tick))
+        self.instant(self.queue.next_wake()?)
     }
 
     /// The value of a timer, pending or idle.
@@ -214,23 +217,9 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.ticks.deadline(self.point(at))
     }
 
-    fn instant(&self, tick: Tick) -> Instant {
-        let since = self.ticks.start(tick).duration_since(Point::ZERO);
-        // A system whose instants end earlier never reaches that tick.
-        self.origin.checked_add(since).unwrap_or_else(|| self.latest(since))
-    }
-
-    /// The greatest instant up to `since` after the origin that the system can name.
-    #[cold]
-    fn latest(&self, since: Duration) -> Instant {
-        let (mut at, mut step) = (self.origin, since);
-        while !step.is_zero() {
-            match at.checked_add(step) {
-                Some(later) => at = later,
-                None => step /= 2,
-            }
-        }
-        at
+    /// `None` if the system cannot name a time so late, and so never reaches it.
+    fn instant(&self, tick: Tick) -> Option<Instant> {
+        self.origin.checked_add(self.ticks.start(tick).duration_since(Point::ZERO))
     }
 }
 

@@ -27,23 +27,23 @@ pub(crate) enum Mutant {
     CancelIgnoresDoubt,
     /// An answer forgets that an older owner may hold the timer.
     AnswerClearsDoubt,
-    /// A cancel leaves the row.
+    /// A cancel does not delete the row.
     CancelLeavesRow,
-    /// A replace forgets that an owner may hold the timer.
+    /// A replace clears the doubt, although an owner may hold the timer.
     ReplaceClearsDoubt,
     /// A writer does not say what the owner may not know.
     NoEarlyRow,
     /// A writer compares `wake` alone.
     EarlyBeforeWakeOnly,
-    /// A turn leaves the early rows.
+    /// A turn does not delete the early rows.
     EarlyRowsStay,
     /// A standby does not shorten the lease by early rows.
     LeaseIgnoresEarly,
-    /// The guard is no lock.
+    /// The guard does not lock.
     NoGuard,
     /// Each add has the first seq.
     SeqAgain,
-    /// `done` leaves the row.
+    /// `done` does not delete the row.
     DoneLeavesRow,
     /// An owner announces a `wake` later than what waits.
     WakeTooLate,
@@ -149,7 +149,7 @@ pub(crate) struct Store {
     pub(crate) margin: i64,
     pub(crate) mutant: Option<Mutant>,
     pub(crate) statements: u64,
-    /// The latest time that the clock has shown: it may be set back.
+    /// The latest time that the clock has shown. The clock may be set back.
     latest: i64,
     pub(crate) log: Vec<Change>,
 }

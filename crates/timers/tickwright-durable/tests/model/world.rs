@@ -107,7 +107,7 @@ impl World {
             is_alone,
             has_survivor,
             sets_clock,
-            // A sleep by a clock that was set lasts for as long, if nothing looks.
+            // A process that is alone may sleep for as long as the clock was set back.
             quiet: CALM + 300 * SECOND + if sets_clock && is_alone { 5 * HOUR } else { 0 },
             processes: Vec::new(),
             random,
@@ -158,7 +158,7 @@ impl World {
                 self.step(at)?;
             }
             if !self.sets_clock && (self.has_survivor || self.now > CALM + 60 * SECOND) {
-                // A failover, and a session that ends; some handlers of a batch.
+                // Time for a failover, for the end of a session, and for some handlers of a batch.
                 let bound = 2 * MARGIN + RESCAN + 4 * SECOND;
                 self.judge.waits(&self.store.tables, self.engine(), bound)?;
             }
@@ -180,7 +180,7 @@ impl World {
             self.now = self.now.max(self.processes[at].at);
             self.step(at)?;
         }
-        // A look each time, and what is left of a turn.
+        // Each rescan executes a statement, and a turn that began before the hour may add a few.
         let most = if self.is_alone { 0 } else { (HOUR / RESCAN) as u64 + 8 };
         match self.processes.iter().find(|process| process.statements > most) {
             Some(busy) => {

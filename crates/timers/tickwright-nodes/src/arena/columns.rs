@@ -38,7 +38,9 @@ pub trait Columns: Sized {
     }
 
     /// Whether each slot has a record.
-    fn is_complete(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        true
+    }
 
     /// The number of slots for which there is memory.
     fn capacity(&self) -> usize;
@@ -60,13 +62,21 @@ pub trait Columns: Sized {
 
     /// The next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a slot on
     /// that list.
-    fn next_vacant(&self, p: Idx) -> Option<Idx>;
+    #[inline]
+    fn next_vacant(&self, p: Idx) -> Option<Idx> {
+        self.nodes().record(p).next_vacant()
+    }
 
     /// Stores the next slot of the free list in the record of a free slot.
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>);
+    #[inline]
+    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
+        self.nodes_mut().record_mut(p).set_vacant(next);
+    }
 
     /// Makes the record of a retired slot an idle record.
-    fn set_idle(&mut self, p: Idx);
+    fn set_idle(&mut self, p: Idx) {
+        *self.nodes_mut().record_mut(p) = Self::Record::IDLE;
+    }
 
     /// The slot at an index, if it exists.
     fn slot(&self, at: usize) -> Option<&SlotState<Self::Value>>;

@@ -38,10 +38,6 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
         N + 1
     }
 
-    fn is_complete(&self) -> bool {
-        true
-    }
-
     fn capacity(&self) -> usize {
         N + 1
     }
@@ -56,20 +52,6 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
 
     fn push(&mut self, _: u32) {
         debug_assert!(false, "no slot was reserved");
-    }
-
-    #[inline]
-    fn next_vacant(&self, p: Idx) -> Option<Idx> {
-        self.record(p).next_vacant()
-    }
-
-    #[inline]
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        self.record_mut(p).set_vacant(next);
-    }
-
-    fn set_idle(&mut self, p: Idx) {
-        *self.record_mut(p) = R::IDLE;
     }
 
     #[inline]

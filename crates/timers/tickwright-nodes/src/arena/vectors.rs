@@ -174,20 +174,6 @@ impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     }
 
     #[inline]
-    fn next_vacant(&self, p: Idx) -> Option<Idx> {
-        self.records.record(p).next_vacant()
-    }
-
-    #[inline]
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        self.records.record_mut(p).set_vacant(next);
-    }
-
-    fn set_idle(&mut self, p: Idx) {
-        *self.records.record_mut(p) = R::IDLE;
-    }
-
-    #[inline]
     fn slot(&self, at: usize) -> Option<&SlotState<T>> {
         self.slots.get(at)
     }
@@ -239,10 +225,6 @@ impl<R: Record<Idx>, T> Columns for TogetherColumns<R, T> {
         self.0.len()
     }
 
-    fn is_complete(&self) -> bool {
-        true
-    }
-
     fn capacity(&self) -> usize {
         self.0.capacity()
     }
@@ -258,20 +240,6 @@ impl<R: Record<Idx>, T> Columns for TogetherColumns<R, T> {
     #[inline]
     fn push(&mut self, last: u32) {
         self.0.push(Cell { record: R::IDLE, slot: SlotState::Free { last } });
-    }
-
-    #[inline]
-    fn next_vacant(&self, p: Idx) -> Option<Idx> {
-        self.record(p).next_vacant()
-    }
-
-    #[inline]
-    fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
-        self.record_mut(p).set_vacant(next);
-    }
-
-    fn set_idle(&mut self, p: Idx) {
-        *self.record_mut(p) = R::IDLE;
     }
 
     #[inline]
