@@ -10,6 +10,7 @@
 use super::pool::List;
 use super::purge::{most_chunks, most_entries};
 use super::record::{LadderRecord, SLOTS};
+use super::refill::MANY;
 use super::run::WINDOW;
 use super::rungs::{Rung, sizes};
 use super::state::{LONG, Ladder, Purge, Split};
@@ -228,6 +229,9 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
             // There are entries outside, and there is memory for another.
             let entry = record.arm_with_entry(expiry, sequence, p.number());
             self.file(expiry, entry, false);
+            if self.depth == 0 && (MANY..2 * MANY).contains(&self.entries) {
+                self.divide_top(nodes);
+            }
         } else {
             record.arm(expiry, sequence);
             self.place_outside(nodes, p, expiry, now);

@@ -18,6 +18,10 @@ use crate::structure::{Handle, Nodes};
 /// Up to this many entries of the top are sorted into the run.
 pub(super) const DIRECT: usize = 24;
 
+/// When so many entries have come to the top and there is no rung, an insert divides them. Otherwise
+/// the first pop after a million inserts would have to.
+pub(super) const MANY: usize = 1024;
+
 /// Short buckets are sorted together while they have fewer entries than this.
 const GOAL: usize = 20;
 
@@ -174,11 +178,30 @@ impl<P: Handle> Ladder<P> {
             let range = Range::all((self.top_first, self.top_last), 0);
             return self.take_window(nodes, TOP, range, budget);
         }
-        let (first, last) = (self.top_first, self.top_last);
         let pauses = len > *budget;
-        if pauses && first > now {
+        if pauses && self.top_first > now {
             return false;
         }
+        self.begin_to_divide_top(len, pauses.then_some(now));
+        true
+    }
+
+    /// Divides the top into the first rung, at once, if that reads no record. The run keeps its
+    /// timers.
+    #[inline(never)]
+    pub(super) fn divide_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+        let ticks = self.top_last - self.top_first;
+        if !self.can_divide() || ticks == 0 || ticks > u32::MAX.into() {
+            return;
+        }
+        self.begin_to_divide_top(self.len_of(TOP), None);
+        while self.split.is_on() {
+            let _ = self.split_chunk(nodes, usize::MAX);
+        }
+    }
+
+    fn begin_to_divide_top(&mut self, len: usize, pauses_at: Option<Tick>) {
+        let (first, last) = (self.top_first, self.top_last);
         let key_bits = bits_of(last - first);
         let divide = buckets_for(len / PER_TOP_BUCKET, 0);
         // The rung ends with a bucket.
@@ -187,8 +210,7 @@ impl<P: Handle> Ladder<P> {
         let last = (end.min(1 << 64) - 1) as Tick;
         let lists = self.take(TOP);
         self.run_end = first.into();
-        self.divide(lists, (first, last), (key_bits, divide), pauses.then_some(now));
-        true
+        self.divide(lists, (first, last), (key_bits, divide), pauses_at);
     }
 
     /// Sorts a bucket of at most `SORTED` entries into the run.
