@@ -89,7 +89,7 @@ use crate::structure::{Family, Handle, Shape};
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(1): up to 64 timers leave a full run | O(1) | the record; the run, or a bucket |
+/// | insert | O(1): 64 timers leave a full run, or 1,024 the top | O(1) | the record; the run, or a bucket |
 /// | remove | O(1), reads up to 64 entries while many are dead | O(1) | the record |
 /// | reschedule to later | O(1) | O(1) | the record |
 /// | reschedule to earlier | as insert and remove | O(1) | as insert |

@@ -18,8 +18,8 @@ use crate::structure::{Handle, Nodes};
 /// Up to this many entries of the top are sorted into the run.
 pub(super) const DIRECT: usize = 24;
 
-/// When so many entries have come to the top and there is no rung, an insert divides them. Otherwise
-/// the first pop after a million inserts would have to.
+/// When so many entries have come to the top and there is no rung, an insert divides them.
+/// Otherwise the first pop after a million inserts would have to.
 pub(super) const MANY: usize = 1024;
 
 /// Short buckets are sorted together while they have fewer entries than this.
