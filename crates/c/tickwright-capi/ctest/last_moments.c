@@ -239,8 +239,8 @@ static int a_thread_forks(tw_model model)
 
 int main(void)
 {
-    const tw_model MODELS[] = { FOREIGN, TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
-    int models = stacks_may_switch() ? 4 : 3, model, i;
+    const tw_model MODELS[] = { FOREIGN, TW_MODEL_ONE_TO_ONE, TW_MODEL_MN };
+    int models = stacks_may_switch() ? 3 : 2, model, i;
     for (model = 0; model < models; model++) {
         for (i = 0; i < DEED_COUNT; i++) {
             deed = DEEDS[i];

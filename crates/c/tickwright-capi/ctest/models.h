@@ -44,8 +44,8 @@ static inline int create_runtime(tw_runtime **runtime, tw_model model, size_t wo
 /* Runs a test in each model. */
 static inline void in_each_model(const char *name, void (*test)(tw_runtime *, tw_model model))
 {
-    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
-    static const size_t WORKERS[] = { TW_DEFAULT, TW_DEFAULT, 2 };
+    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MN };
+    static const size_t WORKERS[] = { TW_DEFAULT, 2 };
     static int said;
     size_t i, models = sizeof MODELS / sizeof *MODELS;
     if (!stacks_may_switch()) {

@@ -31,14 +31,13 @@ struct choice {
 /* M:N last: some tools do not know its stacks. */
 static const struct choice CHOICES[] = {
     { TW_MODEL_ONE_TO_ONE, TW_DEFAULT },
-    { TW_MODEL_MANAGER, TW_DEFAULT },
     { TW_MODEL_MN, 3 },
     { TW_MODEL_MN, TW_DEFAULT },
 };
 
 static size_t choices(void)
 {
-    return stacks_may_switch() ? sizeof CHOICES / sizeof *CHOICES : 2;
+    return stacks_may_switch() ? sizeof CHOICES / sizeof *CHOICES : 1;
 }
 
 static void *same(void *argument)
@@ -170,7 +169,7 @@ static void runtimes(void)
     for (i = 0; i < choices(); i++) {
         struct found found = each_request(a_runtime, &CHOICES[i], &memory);
         CHECK(found.refused > 0 && found.refused < found.reached);
-        /* The control: some of what fails is asked for by the manager and the workers. */
+        /* The control: some of what fails is asked for by the workers. */
         EQUAL(found.elsewhere > 0, CHOICES[i].model != TW_MODEL_ONE_TO_ONE);
         if (CHOICES[i].model != TW_MODEL_ONE_TO_ONE) {
             found = each_request(a_runtime, &CHOICES[i], &kernel_threads);
@@ -380,10 +379,10 @@ static void waits_without_a_place(void)
 /* Creating threads needs memory of several kinds, and on a refusal there is no thread. */
 static void threads(void)
 {
-    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MANAGER, TW_MODEL_MN };
+    static const tw_model MODELS[] = { TW_MODEL_ONE_TO_ONE, TW_MODEL_MN };
     static const char *const NAMES[] = { NULL, "with a name" };
     int i, grants, refusals, named;
-    for (i = 0; i < (stacks_may_switch() ? 3 : 2); i++) {
+    for (i = 0; i < (stacks_may_switch() ? 2 : 1); i++) {
         for (named = 0; named < 2; named++) {
             tw_runtime *runtime = NULL;
             tw_thread_options attr;

@@ -12,7 +12,6 @@ struct loop {
     int asleep, woken, armed, ended;
 };
 
-/* Tools for races do not see how the manager gets work, but they see this. */
 static struct loop *the_loop;
 
 static int64_t nothing(void *data, const tw_firing *firing)

@@ -8,7 +8,6 @@ static tw_cond *cond;
 static tw_mailbox *mailbox;
 static tw_key *key;
 static int count, turn, destructed;
-/* A pipe, made before all threads: tools for races do not see how the manager gets work. */
 static int ends[2];
 
 static void *adds(void *argument)

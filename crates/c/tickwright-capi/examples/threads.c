@@ -84,7 +84,6 @@ int main(int count, char **words)
         fprintf(stderr, "use: threads [toplevel, 1 to %d] [slots, 1 to %d] [starts]\n", MOST_TOPLEVEL, MOST_SLOTS);
         return 2;
     }
-    measure(TW_MODEL_MANAGER, "manager", tops, starts);
     measure(TW_MODEL_ONE_TO_ONE, "one-to-one", tops, starts);
     measure(TW_MODEL_MN, "M:N", tops, starts);
     return 0;

@@ -1,7 +1,7 @@
 /* The names of pthreads on Tickwright's threads, for programs that create and join threads. Include
  * this file in place of pthread.h, after all other headers. It needs C99 or C++11, and no feature
  * macro such as _POSIX_C_SOURCE. The environment variable TICKWRIGHT_MODEL chooses the model:
- * one-to-one (the default), mn or manager.
+ * one-to-one (the default) or mn.
  *
  * What is here: threads (create, join, tryjoin, detach, self, equal, yield, kill), their attributes
  * (stack, guard, detach state), mutexes and conditions with their attributes, and keys with one
@@ -60,10 +60,8 @@ static inline void tw_pt_start(void)
     tw_model model = TW_MODEL_ONE_TO_ONE;
     if (name != NULL && strcmp(name, "mn") == 0)
         model = TW_MODEL_MN;
-    else if (name != NULL && strcmp(name, "manager") == 0)
-        model = TW_MODEL_MANAGER;
     else if (name != NULL && strcmp(name, "one-to-one") != 0)
-        fprintf(stderr, "TICKWRIGHT_MODEL=%s is no model: one-to-one, mn or manager\n", name);
+        fprintf(stderr, "TICKWRIGHT_MODEL=%s is no model: one-to-one or mn\n", name);
     tw_runtime_create(&tw_pt_runtime, model, NULL);
 }
 

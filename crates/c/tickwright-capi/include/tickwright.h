@@ -6,7 +6,7 @@
  *   tickwright/heap.h    a priority queue with your comparator
  *   tickwright/odict.h   an ordered dictionary over links inside your own structs
  *   tickwright/sched.h   callbacks after a delay, for threads and event loops
- *   tickwright/thread.h  threads: one-to-one, M:N, and with a manager
+ *   tickwright/thread.h  threads: one-to-one and M:N
  *
  * All headers but tickwright/thread.h belong to libtickwright:
  * `pkg-config --cflags --libs tickwright`. tickwright/thread.h belongs to libtickwright-threads:

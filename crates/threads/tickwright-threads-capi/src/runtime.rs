@@ -10,9 +10,7 @@ use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
 use tickwright_boundary::{answer, code, end_of, exported, numbers};
-use tickwright_threads::{
-    Manager, ManyToMany, Model, OneToOne, Runtime, RuntimeError, RuntimeHandle, this_thread,
-};
+use tickwright_threads::{ManyToMany, Model, OneToOne, Runtime, RuntimeError, RuntimeHandle, this_thread};
 
 /// The number of a model.
 pub type tw_model = c_int;
@@ -92,10 +90,7 @@ fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int>
             let settings = with(settings, guard, ManyToMany::guard);
             Ok(Model::ManyToMany(with(settings, options.kept_stacks, ManyToMany::keep)))
         }
-        TW_MODEL_MANAGER => {
-            let settings = with(Manager::new(), stack, Manager::stack);
-            Ok(Model::Manager(with(settings, guard, Manager::guard)))
-        }
+        TW_MODEL_MANAGER => Err(code::UNSUPPORTED),
         _ => Err(code::INVALID),
     }
 }

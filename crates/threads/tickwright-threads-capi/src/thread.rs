@@ -65,7 +65,7 @@ fn not_created(error: &CreateError) -> c_int {
     match error {
         CreateError::Stack { .. } | CreateError::Guard { .. } | CreateError::Name => code::INVALID,
         CreateError::OutOfMemory => code::NO_MEMORY,
-        CreateError::Closed | CreateError::Forked | CreateError::NoManager => code::ENDING,
+        CreateError::Closed | CreateError::Forked => code::ENDING,
         _ => code::AGAIN,
     }
 }

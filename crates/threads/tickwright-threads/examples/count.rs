@@ -40,10 +40,10 @@ fn main() {
         settings = settings.dictionary(RegistryKind::None);
     }
     if args.get(4).is_some_and(|a| a == "ngpt") {
-        settings = settings.knobs(Knobs::ngpt());
+        settings = settings.guard(0).keep(0).knobs(Knobs::ngpt());
     }
     if what == "many" {
-        settings = settings.stack(16 << 10).knobs(Knobs { guard: false, ..Knobs::ours() });
+        settings = settings.stack(16 << 10).guard(0);
     }
     let runtime = Runtime::new(Model::ManyToMany(settings)).unwrap();
     let handle = runtime.handle();

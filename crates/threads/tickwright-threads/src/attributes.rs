@@ -17,7 +17,7 @@ macro_rules! setters {
 }
 pub(crate) use setters;
 
-/// Where an M:N thread starts. In the other models the platform chooses.
+/// Where an M:N thread starts. In the one-to-one model the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// On the creator's worker if the creator is a thread of the runtime, else as with

@@ -16,8 +16,7 @@ pub enum RuntimeError {
     Structure(String),
     /// No thread could be created with the runtime's default attributes.
     Attributes(CreateError),
-    /// The runtime could not get something that it needs: a worker, the manager, a pipe or a
-    /// poller.
+    /// The runtime could not get something that it needs: memory, or a worker.
     Start {
         /// What it is.
         what: &'static str,
@@ -47,8 +46,8 @@ impl fmt::Display for RuntimeError {
 impl core::error::Error for RuntimeError {}
 
 impl RuntimeError {
-    /// A thread that the runtime itself needs was refused.
-    pub(crate) fn of_thread(what: &'static str, error: CreateError) -> Self {
+    /// A worker was refused.
+    pub(crate) fn of_worker(error: CreateError) -> Self {
         let error = match error {
             CreateError::OutOfStacks { error: Some(error), .. }
             | CreateError::NoStack { error }
@@ -59,7 +58,7 @@ impl RuntimeError {
             }
             _ => io::Error::from_raw_os_error(libc::EAGAIN),
         };
-        Self::Start { what, error }
+        Self::Start { what: "worker", error }
     }
 }
 
@@ -121,8 +120,6 @@ pub enum CreateError {
     Closed,
     /// This is a forked child: the runtime's threads stayed in the parent.
     Forked,
-    /// The manager has ended, because others have closed its pipe or written to it.
-    NoManager,
 }
 
 impl CreateError {
@@ -137,7 +134,7 @@ impl CreateError {
             | Self::MapCount { .. }
             | Self::TooMany { .. } => libc::EAGAIN,
             Self::OutOfMemory => libc::ENOMEM,
-            Self::Closed | Self::Forked | Self::NoManager => libc::ESHUTDOWN,
+            Self::Closed | Self::Forked => libc::ESHUTDOWN,
         }
     }
 }
@@ -162,7 +159,10 @@ impl fmt::Display for CreateError {
                 tail(f, error)
             }
             Self::NoStack { error } => {
-                write!(f, "no memory for another stack: join or end threads, or ask for smaller stacks: {error}")
+                write!(
+                    f,
+                    "no memory for another stack: join or end threads, or ask for smaller stacks: {error}"
+                )
             }
             Self::MapCount { have, most } => {
                 write!(
@@ -187,9 +187,6 @@ impl fmt::Display for CreateError {
             Self::Closed => f.write_str("the runtime is ending: create threads before it is dropped"),
             Self::Forked => f.write_str(
                 "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
-            ),
-            Self::NoManager => f.write_str(
-                "the manager has ended, since its pipe was closed or written to by others: start another runtime",
             ),
         }
     }

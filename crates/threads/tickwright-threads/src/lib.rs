@@ -1,10 +1,9 @@
-//! Threads in three models behind one interface, chosen when a [`Runtime`] is made.
+//! Threads in two models behind one interface, chosen when a [`Runtime`] is made.
 //!
 //! | model | a thread is |
 //! |---|---|
 //! | one-to-one | one of the platform's |
 //! | M:N | a stack; as many workers as there are cores run all of them |
-//! | manager | one of the platform's; a manager thread starts and ends it, as in `LinuxThreads` |
 //!
 //! Ids have a generation, so an old one names no thread. Joins return the errors that POSIX
 //! defines: for the thread itself, a circle, a detached thread, a stale id.
@@ -67,8 +66,8 @@
 //! A creation that fails, and a sleep whose time has passed, always let other threads run. No other
 //! call does: not the unlock of a mutex, and no question such as [`live`](RuntimeHandle::live). A
 //! thread that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its
-//! loop. A thread that unwinds is not interrupted. The platform interrupts the threads of the other
-//! models.
+//! loop. A thread that unwinds is not interrupted. The platform interrupts the threads of the
+//! one-to-one model.
 //!
 //! # Locks of others
 //!
@@ -118,7 +117,6 @@ mod kernel_thread;
 mod limits;
 mod local;
 mod many;
-mod mask;
 mod memory;
 mod overflow;
 mod park_word;
@@ -142,13 +140,14 @@ pub mod this_thread;
 pub use attributes::{Attributes, Place};
 pub use error::{CreateError, JoinError, RuntimeError};
 pub use id::ThreadId;
-pub use kernel::{Manager, OneToOne, Stacks};
+pub use kernel::{OneToOne, Stacks};
 pub use limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 pub use local::{DROP_ROUNDS, ThreadLocal};
-pub use many::{Knobs, ManyToMany};
+#[cfg(feature = "testing")]
+pub use many::Knobs;
+pub use many::ManyToMany;
 pub use registry::RegistryKind;
 pub use runtime::{JoinHandle, Model, Runtime, RuntimeHandle};
-pub use threads::{Body, Threads, Wait};
 
 /// Includes the book's page, so that its examples are tests.
 #[cfg(doctest)]

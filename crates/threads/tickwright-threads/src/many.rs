@@ -41,7 +41,6 @@ mod context;
 mod coroutines;
 mod descriptors;
 mod on_worker;
-mod pipe;
 mod pool;
 mod remote;
 mod remote_queue;
@@ -51,8 +50,11 @@ mod settings;
 mod sleep;
 mod sleepers;
 mod stack_cache;
+mod testing;
 mod wake_cost;
 mod worker;
 
 pub(crate) use on_worker::{park, yield_now};
-pub use settings::{Knobs, ManyToMany};
+pub use settings::ManyToMany;
+#[cfg(feature = "testing")]
+pub use testing::Knobs;

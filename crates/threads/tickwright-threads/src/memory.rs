@@ -71,10 +71,6 @@ impl<T> Counted<T> {
         // one.
         unsafe { self.0.as_ref() }
     }
-
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
 }
 
 impl<T> Clone for Counted<T> {
@@ -111,33 +107,4 @@ impl<T: fmt::Debug> fmt::Debug for Counted<T> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    #[test]
-    fn boxes_of_every_size() {
-        assert_eq!(try_box(()), Ok(Box::new(())));
-        assert_eq!(try_box(7_u8), Ok(Box::new(7)));
-        assert_eq!(try_box([3_u64; 100]), Ok(Box::new([3; 100])));
-        assert_eq!(try_text("").as_deref(), Some(""));
-        assert_eq!(try_text("name").as_deref(), Some("name"));
-        assert!(is_there(1000) && !is_there(usize::MAX / 2));
-    }
-
-    #[test]
-    fn the_last_owner_drops() {
-        let seen = Arc::new(());
-        let one = Counted::try_new(Arc::clone(&seen)).unwrap();
-        let owners: Vec<_> = (0..8).map(|_| one.clone()).collect();
-        assert!(owners.iter().all(|owner| owner.is(&one)));
-        drop(one);
-        std::thread::scope(|scope| {
-            for owner in owners {
-                scope.spawn(move || assert_eq!(Arc::strong_count(&owner), 2));
-            }
-        });
-        assert_eq!(Arc::strong_count(&seen), 1);
-    }
-}
+mod tests;

@@ -1,17 +1,12 @@
 //! Which process this is. A forked child has a copy of everything except the threads.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use once_cell::race::OnceBox;
-use tickwright::fork::Registration;
+use tickwright::fork::{Process, Registration};
 
 use crate::id::ThreadId;
 use crate::{host, kernel_thread, overflow};
-
-/// The number of forks between the first process and this one. The count of a process never
-/// changes; the count of its child differs.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 
 static REGISTRATION: Registration = Registration::new();
 
@@ -33,7 +28,6 @@ pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
 
 extern "C" fn child() {
     REGISTRATION.is_done();
-    FORKS.fetch_add(1, Ordering::Relaxed);
     kernel_thread::in_the_child();
     overflow::in_the_child();
     let was = host::in_the_child();
@@ -45,28 +39,15 @@ extern "C" fn child() {
     }
 }
 
-/// The process that created this value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Process(u32);
-
-impl Process {
-    /// This one. The first call registers a handler of forks with the platform. If that fails for
-    /// lack of memory, children cannot be told from their parents.
-    pub(crate) fn this() -> Self {
-        REGISTRATION.ensure(|| {
-            // SAFETY: 1. The function exists as long as the library. 2. It takes no lock that
-            // another thread may have held.
-            0 == unsafe { libc::pthread_atfork(None, None, Some(child)) }
-        });
-        Self(FORKS.load(Ordering::Relaxed))
-    }
-
-    /// Whether the caller is in the process that created this value, and not in a child that was
-    /// forked since. No system call.
-    #[inline]
-    pub(crate) fn is_this(self) -> bool {
-        self.0 == FORKS.load(Ordering::Relaxed)
-    }
+/// The calling process. The first call registers a handler of forks with the platform. If that
+/// fails for lack of memory, a child knows nothing of its fork.
+pub(crate) fn this() -> Process {
+    REGISTRATION.ensure(|| {
+        // SAFETY: 1. The function exists as long as the library. 2. It takes no lock that another
+        // thread may have held.
+        0 == unsafe { libc::pthread_atfork(None, None, Some(child)) }
+    });
+    Process::this()
 }
 
 /// Whether the caller was a runtime's thread when it forked this process. Then the caller is this

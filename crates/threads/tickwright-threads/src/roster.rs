@@ -22,13 +22,15 @@
 
 use std::sync::PoisonError;
 
+use tickwright::fork::Process;
+
 use crate::error::{CreateError, JoinError};
 use crate::id::ThreadId;
 use crate::join_word::{Claim, Detached, Leaves};
 use crate::local::drop_quietly;
 use crate::primitive::Ordering;
 use crate::primitive::modelled::{Mutex, MutexGuard};
-use crate::process::Process;
+use crate::process;
 use crate::record::{FreeList, MOST_SHARDS, Record, Table, shard_of};
 use crate::registry::{Registered, Registry, RegistryKind};
 use crate::threads::Wait;
@@ -91,7 +93,7 @@ pub(crate) struct Roster<P, S> {
 impl<P: HasShard, S> Roster<P, S> {
     /// No threads. The shard of place `i` has the number `i`.
     pub(crate) fn new(places: Box<[P]>) -> Self {
-        Self { table: Table::new(places.len()), places, process: Process::this() }
+        Self { table: Table::new(places.len()), places, process: process::this() }
     }
 
     /// Whether the runtime's threads are in this process, which is no forked child.
@@ -146,7 +148,7 @@ impl<P: HasShard, S> Roster<P, S> {
         &self,
         locked: &mut Locked<P::Own>,
         is_detached: bool,
-        name: impl Fn(&Record<S>, ThreadId) -> bool,
+        name: impl Fn(&Record<S>) -> bool,
     ) -> Result<(ThreadId, Registered), CreateError> {
         loop {
             let (number, record) = locked.free.take(&self.table)?;
@@ -154,7 +156,7 @@ impl<P: HasShard, S> Roster<P, S> {
             let Some(generation) = record.join.issue(is_detached) else { continue };
             let Some(id) = ThreadId::new(number, generation) else { continue };
             let error = match locked.registry.insert(id) {
-                Ok(registered) if name(record, id) => return Ok((id, registered)),
+                Ok(registered) if name(record) => return Ok((id, registered)),
                 Ok(registered) => {
                     locked.registry.remove(registered);
                     CreateError::OutOfMemory
@@ -232,7 +234,7 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Detaches a thread. See [`Threads::detach`](crate::Threads::detach).
+    /// Detaches a thread: nobody will join it.
     pub(crate) fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.find(id)?;
         let released = match record.join.detach(id.generation())? {
@@ -289,7 +291,7 @@ impl<P: HasShard, S> Roster<P, S> {
     }
 }
 
-/// The methods of [`Threads`](crate::Threads) that a model implements with its roster and its
+/// The methods of [`Threads`](crate::threads::Threads) that a model implements with its roster and its
 /// clock.
 macro_rules! answers_of_roster {
     () => {

@@ -12,7 +12,7 @@ use crate::attributes::Attributes;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::host;
 use crate::id::ThreadId;
-use crate::kernel::{Manager, OneToOne};
+use crate::kernel::OneToOne;
 use crate::many::ManyToMany;
 use crate::memory::{self, Counted, try_box};
 use crate::primitive::lock;
@@ -32,13 +32,11 @@ impl fmt::Debug for RuntimeHandle {
 }
 
 impl RuntimeHandle {
-    /// Creates a handle to a model of your own.
-    #[must_use]
-    pub fn new(threads: Arc<dyn Threads>) -> Self {
+    pub(crate) fn new(threads: Arc<dyn Threads>) -> Self {
         Self { threads }
     }
 
-    /// The name of the model: `one-to-one`, `m:n` or `manager`.
+    /// The name of the model: `one-to-one` or `m:n`.
     #[must_use]
     pub fn model(&self) -> &'static str {
         self.threads.model()
@@ -244,8 +242,6 @@ pub enum Model {
     OneToOne(OneToOne),
     /// Threads are stacks that workers run.
     ManyToMany(ManyToMany),
-    /// The platform's threads, which a manager thread starts and ends.
-    Manager(Manager),
 }
 
 impl Model {
@@ -282,7 +278,6 @@ impl Runtime {
         let threads: Arc<dyn Threads> = match model {
             Model::OneToOne(settings) => settings.start()?,
             Model::ManyToMany(settings) => settings.start()?,
-            Model::Manager(settings) => settings.start()?,
         };
         Ok(Self { handle: RuntimeHandle::new(threads) })
     }

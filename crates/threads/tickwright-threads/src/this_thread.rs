@@ -104,7 +104,7 @@ pub fn sleep(duration: Duration) {
 ///   Therefore keep the section short.
 /// - A thread of another worker that wants the lock blocks its worker until the lock is free.
 ///
-/// A section costs less than 200 instructions, and a yield if one is due. In the other models this
+/// A section costs less than 200 instructions, and a yield if one is due. In the other model this
 /// function only calls `use_it`.
 pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     struct Section;

@@ -15,11 +15,10 @@ const PLAIN: Attributes = Attributes::new();
 
 type Made = fn() -> Model;
 
-const KERNEL: [(&str, Made); 4] = [
+const KERNEL: [(&str, Made); 3] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
     ("fresh stacks", common::fresh_stacks),
-    ("manager", common::manager),
 ];
 
 const WORKERS: [(&str, Made); 2] = [("m:n", common::one_worker), ("portable", portable)];

@@ -8,9 +8,7 @@ use std::sync::{Arc, mpsc};
 
 use common::{Gate, Jumping};
 use tickwright::time::{Instant, VirtualHost};
-use tickwright_threads::{
-    Attributes, JoinError, Knobs, Manager, ManyToMany, Model, OneToOne, Runtime, this_thread,
-};
+use tickwright_threads::{Attributes, JoinError, Knobs, ManyToMany, Model, OneToOne, Runtime, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
 const HOUR: Duration = Duration::from_secs(3600);
@@ -31,7 +29,6 @@ fn callers() -> Vec<(&'static str, Model)> {
         ("jumping", Model::ManyToMany(one().clock(Jumping::default()))),
         ("portable, standing", Model::ManyToMany(one().clock(still()).portable(true))),
         ("one-to-one, standing", Model::OneToOne(OneToOne::new().clock(still()))),
-        ("manager, standing", Model::Manager(Manager::new().clock(still()))),
     ]
 }
 

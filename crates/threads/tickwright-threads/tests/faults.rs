@@ -41,14 +41,13 @@ fn model(name: &str) -> Model {
         "one-to-one" => common::one_to_one(),
         "own stacks" => common::own_stacks(),
         "fresh stacks" => common::fresh_stacks(),
-        "manager" => common::manager(),
         "portable" => common::portable(),
         "small" => Model::OneToOne(OneToOne::new().stack(64 * 1024)),
         _ => common::one_worker(),
     }
 }
 
-const MODELS: [&str; 7] = ["one-to-one", "own stacks", "fresh stacks", "manager", "portable", "small", "m:n"];
+const MODELS: [&str; 6] = ["one-to-one", "own stacks", "fresh stacks", "portable", "small", "m:n"];
 
 #[inline(never)]
 fn recurse(depth: u64) -> u64 {

@@ -15,11 +15,10 @@ const PLAIN: Attributes = Attributes::new();
 
 type Made = fn() -> Model;
 
-const MODELS: [(&str, Made); 7] = [
+const MODELS: [(&str, Made); 6] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
     ("fresh stacks", common::fresh_stacks),
-    ("manager", common::manager),
     ("m:n", common::two_workers),
     ("as ngpt", common::as_ngpt),
     ("portable", common::portable),

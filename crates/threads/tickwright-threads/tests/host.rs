@@ -14,11 +14,10 @@ const PLAIN: Attributes = Attributes::new();
 
 type Made = fn() -> Model;
 
-const MODELS: [(&str, Made); 6] = [
+const MODELS: [(&str, Made); 5] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
     ("fresh stacks", common::fresh_stacks),
-    ("manager", common::manager),
     ("m:n", common::two_workers),
     ("as ngpt", common::as_ngpt),
 ];
@@ -75,35 +74,8 @@ fn a_thread_that_forks() {
     alone("alone::a_thread_that_forks");
 }
 
-#[test]
-fn the_manager_takes_no_signals() {
-    alone("alone::the_manager_takes_no_signals");
-}
-
 mod alone {
     use super::*;
-
-    /// The program's signal handlers must run in the program's own threads.
-    #[test]
-    #[ignore = "runs in a process of its own"]
-    fn the_manager_takes_no_signals() {
-        let runtime = common::start(common::manager());
-        let id = runtime.create(&PLAIN, || 0).unwrap();
-        runtime.join(id).unwrap();
-        let statuses = fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
-            let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
-            status.lines().next()?.ends_with("tw-manager").then_some(status)
-        });
-        let masks = statuses.filter_map(|status| {
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?.trim().to_owned();
-            u64::from_str_radix(&mask, 16).ok()
-        });
-        // A thread that is ending at this moment also has this name.
-        let all: Vec<_> = masks.collect();
-        let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM, libc::SIGCHLD];
-        let blocks = |mask: &u64| signals.iter().all(|signal| mask & 1 << (signal - 1) != 0);
-        assert!(all.iter().any(blocks), "{all:x?}");
-    }
 
     #[test]
     #[ignore = "runs in a process of its own"]

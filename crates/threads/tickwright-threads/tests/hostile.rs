@@ -249,7 +249,7 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
 /// The start of a runtime waits for its kernel threads, and consumes no wake-up of the caller.
 #[test]
 fn an_unpark_before_a_runtime_starts_is_kept() {
-    for model in [common::manager(), common::two_workers()] {
+    for model in [common::one_to_one(), common::two_workers()] {
         // It depends on the machine whether the start waits at all, so it is repeated.
         for _ in 0..20 {
             std::thread::current().unpark();

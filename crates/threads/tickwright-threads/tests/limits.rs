@@ -72,13 +72,13 @@ fn each_knob_by_itself() {
         Knobs { global_queue: true, ..ours },
         Knobs { sigmask_per_switch: true, ..ours },
         Knobs { pipe_wake: true, ..ours },
-        Knobs { format_names: true, ..ours },
-        Knobs { guard: false, ..ours },
-        Knobs { recycle_stacks: false, ..ours },
-        Knobs { recycle_stacks: true, ..Knobs::ngpt() },
+        Knobs::ngpt(),
     ];
-    for (knobs, dictionary) in each.into_iter().zip(RegistryKind::ALL.into_iter().cycle()) {
-        let settings = ManyToMany::new().workers(2).knobs(knobs).dictionary(dictionary.1);
+    let settings = [many(), many().guard(0), many().keep(0), many().guard(0).keep(0)];
+    let each = settings.iter().flat_map(|settings| each.map(|knobs| settings.clone().knobs(knobs)));
+    for (settings, dictionary) in each.zip(RegistryKind::ALL.into_iter().cycle()) {
+        let settings = settings.workers(2).dictionary(dictionary.1);
+        let what = format!("{settings:?}");
         let runtime = start(Model::ManyToMany(settings));
         let handle = runtime.handle();
         let sum = runtime.run(move || {
@@ -94,7 +94,7 @@ fn each_knob_by_itself() {
                 .collect();
             ids.into_iter().map(|id| handle.join(id).unwrap()).sum::<usize>()
         });
-        assert_eq!(sum.unwrap(), 49 * 25, "{knobs:?}");
+        assert_eq!(sum.unwrap(), 49 * 25, "{what}");
         assert_eq!(runtime.live(), 0);
     }
 }
@@ -142,7 +142,6 @@ fn stacks_run_out_in_the_middle() {
     for inside in [true, false] {
         out_of_stacks(many(), inside);
         out_of_stacks(many().keep(0), inside);
-        out_of_stacks(many().knobs(Knobs { recycle_stacks: false, ..Knobs::ours() }), inside);
     }
 }
 
@@ -548,9 +547,7 @@ fn a_runtime_dropped_by_its_own_thread() {
 
 #[test]
 fn thousands_alive_together() {
-    let runtime = start(Model::ManyToMany(
-        ManyToMany::new().workers(2).stack(LEAST_STACK).knobs(Knobs { guard: false, ..Knobs::ours() }),
-    ));
+    let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).stack(LEAST_STACK).guard(0)));
     let handle = runtime.handle();
     let begun = runtime.run(move || {
         let begun = Arc::new(AtomicUsize::new(0));
@@ -617,7 +614,7 @@ fn ping_pong_across_workers() {
 /// A runtime treats the ids of another runtime's threads as stale, whatever the two models are.
 #[test]
 fn ids_of_another_runtime_name_no_thread() {
-    let models: [fn() -> Model; 3] = [common::one_to_one, common::manager, common::one_worker];
+    let models: [fn() -> Model; 3] = [common::one_to_one, common::own_stacks, common::one_worker];
     for (first, second) in models.iter().flat_map(|first| models.iter().map(move |second| (first, second))) {
         let (one, other) = (start(first()), start(second()));
         let gone = other.run(|| this_thread::current().unwrap()).unwrap();

@@ -58,11 +58,10 @@ type Made = fn() -> Model;
 
 /// The models under test, without the portable back end. There each stack is a thread of the
 /// standard library, which ends the process if it has no memory.
-const MODELS: [(&str, Made); 6] = [
+const MODELS: [(&str, Made); 5] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
     ("fresh stacks", common::fresh_stacks),
-    ("manager", common::manager),
     ("m:n", common::two_workers),
     ("as ngpt", common::as_ngpt),
 ];

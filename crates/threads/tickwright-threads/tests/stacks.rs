@@ -11,7 +11,7 @@ use tickwright_threads::{Attributes, Runtime, this_thread};
 
 // The list leaves out the portable back end, whose stacks are as large as the platform makes them.
 for_each_model! { @models [a_guard_is_there_when_it_is_asked_for sizes_are_those_asked_for]
-one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt }
+one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt }
 
 const PLAIN: Attributes = Attributes::new();
 
@@ -90,7 +90,7 @@ fn a_recycled_stack_is_nobody_elses() {
 /// `ps`, debuggers and `/proc` show the beginning of a kernel thread's name.
 #[test]
 fn kernel_threads_show_the_beginning_of_their_name() {
-    for model in [common::one_to_one(), common::fresh_stacks(), common::manager()] {
+    for model in [common::one_to_one(), common::fresh_stacks()] {
         let runtime = common::start(model);
         let look = |_| fs::read_to_string("/proc/thread-self/comm").unwrap();
         let shown = in_a_thread(&runtime, &PLAIN.name("a name that is longer"), look);

@@ -15,7 +15,7 @@ STACK = 1 << 20  # bytes; functions of Python take more than the default of an M
 
 def test(ffi, tw):
     misuse(ffi, tw)
-    for model, at_once in ((tw.TW_MODEL_ONE_TO_ONE, 3), (tw.TW_MODEL_MANAGER, 3), (tw.TW_MODEL_MN, 1)):
+    for model, at_once in ((tw.TW_MODEL_ONE_TO_ONE, 3), (tw.TW_MODEL_MN, 1)):
         options = ffi.new("tw_runtime_options *")
         equal(tw.tw_runtime_options_init(options, ffi.sizeof("tw_runtime_options")), 0)
         options.stack_size = STACK

@@ -93,8 +93,8 @@ typedef uint64_t tw_thread;
 typedef enum tw_model {
     TW_MODEL_ONE_TO_ONE = 1, /* a thread of the platform */
     TW_MODEL_MN = 2,         /* a coroutine on a worker */
-    TW_MODEL_MANAGER = 3     /* a thread of the platform that a manager thread starts and ends, as
-                                on Linux until 2003: for measurements */
+    TW_MODEL_MANAGER = 3     /* was in version 0.1, for measurements: tw_runtime_create returns
+                                -ENOTSUP. Take TW_MODEL_ONE_TO_ONE */
 } tw_model;
 
 /* The value of an option that the library is to choose. */
@@ -129,7 +129,8 @@ TW_API int tw_runtime_options_init(tw_runtime_options *options, size_t size);
  *   0  done
  * Errors: -E2BIG, -ENOMEM, -EMFILE; and
  *   -EINVAL  also if an option is out of range
- *   -EAGAIN  the system cannot create a thread for a worker or the manager
+ *   -EAGAIN  the system cannot create a thread for a worker
+ *   -ENOTSUP the model is TW_MODEL_MANAGER
  * Threads: any. */
 TW_API int tw_runtime_create(tw_runtime **runtime, tw_model model,
                              const tw_runtime_options *options);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use tickwright_threads::{Attributes, Knobs, ManyToMany, Model, OneToOne, Runtime, RuntimeHandle, ThreadId};
+use tickwright_threads::{Attributes, ManyToMany, Model, OneToOne, Runtime, RuntimeHandle, ThreadId};
 
 use crate::clock::{Meter, OsClock};
 
@@ -32,7 +32,7 @@ pub(super) enum Maker {
 /// # Errors
 /// The error of the runtime.
 pub(super) fn many(workers: Option<usize>, guard: bool) -> Result<Runtime, String> {
-    let settings = ManyToMany::new().knobs(Knobs { guard, ..Knobs::ours() });
+    let settings = if guard { ManyToMany::new() } else { ManyToMany::new().guard(0) };
     let settings = workers.map_or(settings.clone(), |workers| settings.workers(workers));
     runtime(Model::ManyToMany(settings))
 }

@@ -18,6 +18,7 @@ mod args;
 mod column;
 mod ladder;
 mod lanes;
+mod manager;
 mod model;
 mod peers;
 mod plan;

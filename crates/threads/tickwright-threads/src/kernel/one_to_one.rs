@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use tickwright::time::Clock;
 
-use super::pthread::{Pthread, Refused, Run, Stacks};
+use super::pthread::{Pthread, Stacks};
 use super::runtime::Kernel;
-use super::starter::{Started, Starter};
 use crate::attributes::Attributes;
 use crate::attributes::setters;
 use crate::clock::{AnyClock, Timekeeper};
@@ -71,35 +70,9 @@ impl OneToOne {
     }
 
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
-        let (pthread, dictionary, keeper) = self.parts()?;
-        Ok(Kernel::new(Box::new(Direct(pthread)), dictionary, keeper))
-    }
-
-    /// The parts of a runtime of kernel threads.
-    pub(super) fn parts(self) -> Result<(Pthread, RegistryKind, Timekeeper), RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;
-        Ok((Pthread::new(self.stack, self.guard, self.stacks), self.dictionary, Timekeeper::new(self.clock)))
-    }
-}
-
-/// The creator itself starts the thread.
-struct Direct(Pthread);
-
-impl Starter for Direct {
-    fn model(&self) -> &'static str {
-        "one-to-one"
-    }
-
-    fn stack(&self, attributes: &Attributes) -> usize {
-        self.0.sizes(attributes).0
-    }
-
-    fn start(&self, attributes: &Attributes, run: Run) -> Result<Option<Started>, Refused> {
-        Ok(self.0.start(attributes, run)?.map(Started::Own))
-    }
-
-    fn closed(&self) {
-        self.0.clear();
+        let pthread = Pthread::new(self.stack, self.guard, self.stacks);
+        Ok(Kernel::new(pthread, self.dictionary, Timekeeper::new(self.clock)))
     }
 }

@@ -284,51 +284,21 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
-/// The size of the stack of a runtime's own thread (a worker or the manager), in bytes.
-pub(crate) const OWN_STACK: usize = 2 << 20;
-
-/// Starts one of the runtime's own threads: a worker or the manager. Its name is at most 15 bytes.
-/// The standard library would allocate a handle for the thread, and that allocation cannot be
-/// refused.
-pub(crate) fn start_own(what: &'static str, name: &str, run: Run) -> Result<Joinable, RuntimeError> {
+/// Starts a worker. Its name is at most 15 bytes. The standard library would allocate a handle for
+/// the thread, and that allocation cannot be refused.
+pub(crate) fn start_worker(name: &str, run: Run) -> Result<Joinable, RuntimeError> {
     let name = shown_name(name);
     let named = try_box(move || {
         show_name(name);
         run();
     });
     let started = match named {
-        Ok(named) => spawn(OWN_STACK, page(), None, false, named),
+        Ok(named) => spawn(2 << 20, page(), None, false, named),
         Err(_) => Err((CreateError::OutOfMemory, Box::new(|| ()) as Run)),
     };
     match started {
         Ok(thread) => Ok(Joinable { thread, own: None, open: true }),
-        Err((error, _)) => Err(RuntimeError::of_thread(what, error)),
-    }
-}
-
-impl Kept {
-    pub(crate) fn start(stack: usize, guard: usize, run: Run) -> Result<Self, Refused> {
-        let mapping = match map(stack, guard) {
-            Ok(mapping) => mapping,
-            Err(error) => return Err((error, run)),
-        };
-        let thread = spawn(stack, guard, Some(&mapping), false, run)?;
-        Ok(Self { thread, mapping })
-    }
-
-    /// Waits until the thread is gone, and frees its stack. If the thread is the caller, a later
-    /// call by another thread does so.
-    pub(crate) fn end(self) {
-        if is_the_caller(self.thread) {
-            return leave(&mut left(), self);
-        }
-        wait_for(self.thread);
-    }
-
-    /// Returns the thread's stack if the thread is gone. If the platform cannot tell, this waits
-    /// for the thread.
-    pub(crate) fn end_now(self) -> Result<Mapping, Self> {
-        if is_gone(self.thread) { Ok(self.mapping) } else { Err(self) }
+        Err((error, _)) => Err(RuntimeError::of_worker(error)),
     }
 }
 

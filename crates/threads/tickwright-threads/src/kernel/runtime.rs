@@ -11,8 +11,7 @@ use std::sync::{Arc, Weak};
 
 use tickwright::time::{Clock, Instant};
 
-use super::pthread;
-use super::starter::{Started, Starter};
+use super::pthread::{self, Joinable, Pthread};
 use crate::attributes::{Attributes, Name};
 use crate::clock::Timekeeper;
 use crate::error::{CreateError, JoinError};
@@ -33,7 +32,7 @@ use crate::threads::{Body, Threads, Wait};
 use crate::waiters::Waiters;
 use crate::wake::Waiter;
 
-type Record = AnyRecord<Started>;
+type Record = AnyRecord<Joinable>;
 
 /// The number of shards in the roster of a runtime of kernel threads. With several shards, creators
 /// rarely wait for the same lock.
@@ -55,8 +54,8 @@ fn own_shard() -> usize {
 
 /// A runtime of kernel threads.
 pub(crate) struct Kernel {
-    roster: Roster<Shard<()>, Started>,
-    starter: Box<dyn Starter>,
+    roster: Roster<Shard<()>, Joinable>,
+    pthread: Pthread,
     keeper: Timekeeper,
     closing: AtomicBool,
     /// The threads that wait until no thread is left.
@@ -65,11 +64,11 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new(starter: Box<dyn Starter>, dictionary: RegistryKind, keeper: Timekeeper) -> Arc<Self> {
+    pub(crate) fn new(pthread: Pthread, dictionary: RegistryKind, keeper: Timekeeper) -> Arc<Self> {
         overflow::notice();
         Arc::new_cyclic(|me| Self {
             roster: Roster::new((0..SHARDS).map(|at| Shard::new(at, dictionary, ())).collect()),
-            starter,
+            pthread,
             keeper,
             closing: AtomicBool::new(false),
             closers: Waiters::new(),
@@ -122,15 +121,15 @@ impl Kernel {
 
     /// Waits until the platform's thread is gone, if no other thread has.
     fn reap(&self, record: &Record) {
-        if let Some(started) = record.slow(|slow| slow.started.take()) {
-            started.reap();
+        if let Some(thread) = record.slow(|slow| slow.started.take()) {
+            thread.join();
         }
     }
 }
 
 impl Threads for Kernel {
     fn model(&self) -> &'static str {
-        self.starter.model()
+        "one-to-one"
     }
 
     fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError> {
@@ -145,8 +144,7 @@ impl Threads for Kernel {
         let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = self.is_callers();
         let shard = self.roster.places().get(own_shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
-        let registered =
-            shard.locked(|locked| self.roster.register(locked, attributes.detached, |_, _| true));
+        let registered = shard.locked(|locked| self.roster.register(locked, attributes.detached, |_| true));
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
         // This check follows the registration. So either the thread that closes the runtime sees
@@ -156,7 +154,7 @@ impl Threads for Kernel {
             return Err(CreateError::Closed);
         }
         let shown = name.map(pthread::shown_name);
-        let stack = self.starter.stack(attributes);
+        let (stack, _) = self.pthread.sizes(attributes);
         let run = try_box(move || {
             if let Some(name) = shown {
                 pthread::show_name(name);
@@ -180,8 +178,7 @@ impl Threads for Kernel {
         // The lock is held, so that a joiner that comes before we return finds the data to join.
         let started = record.slow(|slow| {
             slow.name = kept_name;
-            let started = self.starter.start(attributes, run)?;
-            slow.started = started;
+            slow.started = self.pthread.start(attributes, run)?;
             Ok(())
         });
         match started {
@@ -199,7 +196,7 @@ impl Threads for Kernel {
         let record = self.roster.join(me, id, wait, |record| {
             // The platform's own join waits without polling, but it would block an M:N thread's
             // worker.
-            if wait == Wait::Forever && self.starter.reap_waits() && !host::is_shared() {
+            if wait == Wait::Forever && !host::is_shared() {
                 self.reap(record);
                 // The thread is joined now, unless a thread that closes the runtime has joined it
                 // first.
@@ -242,7 +239,7 @@ impl Threads for Kernel {
         for record in self.roster.table().iter() {
             self.reap(record);
         }
-        self.starter.closed();
+        self.pthread.clear();
     }
 }
 

@@ -5,7 +5,6 @@
 //! wakes workers.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize};
-use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use tickwright::time::Instant;
@@ -94,7 +93,7 @@ impl WorkerPool {
     /// The part that holds the worker's new threads, records and registry.
     #[inline]
     pub(super) fn queue(&self, worker: usize) -> &Remote {
-        &self.remotes()[if self.settings.knobs.global_queue { 0 } else { worker }]
+        &self.remotes()[if self.settings.ways().global_queue { 0 } else { worker }]
     }
 
     /// The part that caches the stacks that came with their threads; with a bound on stacks, it
@@ -151,29 +150,9 @@ impl WorkerPool {
         locked: &mut Locked<SpawnQueue>,
         attributes: &Attributes,
     ) -> Result<(ThreadId, Registered), CreateError> {
-        self.roster.register(locked, attributes.detached, |record, id| self.give_name(record, id, attributes))
-    }
-
-    #[inline]
-    pub(super) fn give_name(&self, record: &Record<()>, id: ThreadId, attributes: &Attributes) -> bool {
-        if let Some(name) = &attributes.name {
-            return keep_name(record, name.as_str());
-        }
-        if self.settings.knobs.format_names {
-            let since =
-                std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let mut text = [0; 64];
-            let room = text.len();
-            let mut rest = &mut text[..];
-            // Two numbers fit.
-            let _ = write!(rest, "unnamed.{}@{}", id.to_bits(), since.as_secs());
-            let len = room - rest.len();
-            return keep_name(
-                record,
-                core::str::from_utf8(text.get(..len).unwrap_or_default()).unwrap_or(""),
-            );
-        }
-        true
+        self.roster.register(locked, attributes.detached, |record| {
+            attributes.name.as_ref().is_none_or(|name| keep_name(record, name.as_str()))
+        })
     }
 
     /// Creates a thread with a stack of its own. `from` is the place whose registry it enters. `to`
@@ -297,7 +276,7 @@ impl WorkerPool {
         // The record's thread has begun, and ends only after the record was received.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
         let Some(remote) = self.remotes().get(owner) else { return };
-        if self.settings.knobs.global_queue {
+        if self.settings.ways().global_queue {
             self.queue(owner).locked(|locked| locked.own.push_ready(owner, number));
         } else {
             remote.remote_queue.push(self.roster.table(), number);

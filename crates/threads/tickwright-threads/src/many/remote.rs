@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use super::pipe::Pipe;
 use super::remote_queue::RemoteQueue;
 use super::sleep::{Sleep, SleepState};
 use super::stack_cache::StackCache;
+use super::testing::Pipe;
 use super::wake_cost::WakeCost;
 use crate::host;
 use crate::id::ThreadId;

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use tickwright::time::Instant;
 
-use super::pipe::Pipe;
 use super::pool::{WorkerPool, with_room};
 use super::remote::Remote;
 use super::settings::ManyToMany;
 use super::sleep::IdleWorkers;
 use super::sleepers::{self, Structure};
+use super::testing::Pipe;
 use super::worker::{Outfit, Worker};
 use super::{coroutines, on_worker};
 use crate::attributes::Attributes;
@@ -20,7 +20,7 @@ use crate::clock::Timekeeper;
 use crate::countdown::Countdown;
 use crate::error::{CreateError, JoinError, RuntimeError};
 use crate::id::ThreadId;
-use crate::kernel::{Joinable, start_own};
+use crate::kernel::{Joinable, start_worker};
 use crate::kernel_thread::KernelThread;
 use crate::memory::try_box;
 use crate::overflow::{self, Names, SignalStack};
@@ -54,23 +54,23 @@ impl WorkerPool {
         workers: usize,
         structure: Structure,
     ) -> Result<Arc<Self>, RuntimeError> {
-        let knobs = settings.knobs;
+        let ways = settings.ways();
         overflow::notice();
         coroutines::notice();
         let remote = |at| {
-            let pipe = if knobs.pipe_wake { Some(Pipe::new()?) } else { None };
+            let pipe = if ways.pipe_wake { Some(Pipe::new()?) } else { None };
             Ok(Remote::new(at, settings.dictionary, pipe))
         };
         let remotes: io::Result<Box<[Remote]>> = (0..=workers).map(remote).collect();
         let remotes = remotes.map_err(|error| RuntimeError::Start { what: "pipe", error })?;
-        if let (true, Some(remote)) = (knobs.global_queue, remotes.first()) {
+        if let (true, Some(remote)) = (ways.global_queue, remotes.first()) {
             remote.locked(|locked| locked.own.ready.resize_with(workers, Default::default));
         }
         let pool = Arc::new(Self {
             roster: Roster::new(remotes),
             settings: ManyToMany {
                 stack: with_room(settings.stack),
-                guard: if knobs.guard { in_pages(settings.guard) } else { 0 },
+                guard: in_pages(settings.guard),
                 ..settings.clone()
             },
             stacks: Arc::default(),
@@ -117,14 +117,14 @@ impl WorkerPool {
             drop(begun);
             on_worker::work_as(&worker);
         });
-        let work = work.map_err(|_| RuntimeError::of_thread("worker", CreateError::OutOfMemory))?;
+        let work = work.map_err(|_| RuntimeError::of_worker(CreateError::OutOfMemory))?;
         let mut name = [0; 16];
         let mut rest = &mut name[..];
         // It fits: there are at most 255.
         let _ = write!(rest, "worker-{index}");
         let room = rest.len();
         let name = core::str::from_utf8(&name[..16 - room]).unwrap_or_default();
-        start_own("worker", name, work)
+        start_worker(name, work)
     }
 
     /// Waits until the workers have ended, once.

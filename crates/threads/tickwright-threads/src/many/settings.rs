@@ -5,6 +5,7 @@ use std::thread;
 
 use tickwright::time::Clock;
 
+use super::testing::Knobs;
 use crate::attributes::setters;
 use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
@@ -13,60 +14,6 @@ use crate::registry::RegistryKind;
 /// The default guard of a stack, in bytes. Without stack probes, a frame of two pages steps over a
 /// guard of one page, into the neighbor's stack.
 const GUARD: usize = 64 << 10;
-
-/// Switches between our way and NGPT's at single steps of a thread's life. [`Knobs::ours`] follows
-/// our way at each step, [`Knobs::ngpt`] NGPT's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Knobs {
-    /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a
-    /// thread that has begun stays on its worker.
-    pub global_queue: bool,
-    /// Every switch makes a system call for the signal mask, as `swapcontext` does.
-    pub sigmask_per_switch: bool,
-    /// A byte in a pipe wakes a sleeping worker, instead of a futex.
-    pub pipe_wake: bool,
-    /// A thread without a name gets one that contains the time.
-    pub format_names: bool,
-    /// Stacks have a guard. NGPT's had none.
-    pub guard: bool,
-    /// Stacks of ended threads are used again. Otherwise each thread's stack is mapped and
-    /// unmapped.
-    pub recycle_stacks: bool,
-}
-
-impl Knobs {
-    /// This library's way: guards and recycled stacks are on, and all other knobs are off.
-    #[must_use]
-    pub const fn ours() -> Self {
-        Self {
-            global_queue: false,
-            sigmask_per_switch: false,
-            pipe_wake: false,
-            format_names: false,
-            guard: true,
-            recycle_stacks: true,
-        }
-    }
-
-    /// NGPT 2.2's way: one queue, a signal mask at every switch, pipes, names, no guard.
-    #[must_use]
-    pub const fn ngpt() -> Self {
-        Self {
-            global_queue: true,
-            sigmask_per_switch: true,
-            pipe_wake: true,
-            format_names: true,
-            guard: false,
-            recycle_stacks: false,
-        }
-    }
-}
-
-impl Default for Knobs {
-    fn default() -> Self {
-        Self::ours()
-    }
-}
 
 /// Settings of the M:N model: threads are stacks of their own, and workers run them.
 ///
@@ -85,7 +32,7 @@ pub struct ManyToMany {
     pub(super) guard: usize,
     pub(super) keep: usize,
     pub(super) most_stacks: usize,
-    pub(super) knobs: Knobs,
+    pub(super) ways: Knobs,
     pub(super) portable: bool,
     pub(super) dictionary: RegistryKind,
     pub(super) sleepers: String,
@@ -110,7 +57,7 @@ impl ManyToMany {
             guard: GUARD,
             keep: 1024,
             most_stacks: usize::MAX,
-            knobs: Knobs::ours(),
+            ways: Knobs::ours(),
             portable: cfg!(any(miri, tickwright_portable)),
             dictionary: RegistryKind::RedBlack,
             sleepers: String::from("heap4"),
@@ -125,8 +72,7 @@ impl ManyToMany {
         /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// The default size of a stack's guard, in bytes; with 0 there is no guard. It is 0 if
-        /// [`Knobs::guard`] is off.
+        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
         guard(self, bytes: usize) { self.guard = bytes }
 
         /// How many free stacks each worker caches. All workers share a second cache: it holds
@@ -137,9 +83,6 @@ impl ManyToMany {
 
         /// The most stacks, used or cached. Creating a thread that would need one more is an error.
         most_stacks(self, stacks: usize) { self.most_stacks = stacks }
-
-        /// The steps that work as in NGPT.
-        knobs(self, knobs: Knobs) { self.knobs = knobs }
 
         /// With `true` each stack is a kernel thread, and these threads run by turns, instead of a
         /// switch of stacks. This is slow, and meant for tools that cannot follow the switch. All
@@ -155,6 +98,20 @@ impl ManyToMany {
 
         /// The clock by which the runtime's threads sleep.
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
+    }
+
+    /// The steps that work as in NGPT.
+    #[cfg(feature = "testing")]
+    #[must_use]
+    pub fn knobs(mut self, knobs: Knobs) -> Self {
+        self.ways = knobs;
+        self
+    }
+
+    /// Without the feature `testing` all steps are ours, and the compiler leaves the others out.
+    #[inline]
+    pub(super) const fn ways(&self) -> Knobs {
+        if cfg!(feature = "testing") { self.ways } else { Knobs::ours() }
     }
 
     pub(super) fn count(&self) -> usize {

@@ -12,6 +12,7 @@
 mod asks;
 mod host;
 mod idle;
+mod testing;
 
 use core::cell::{Cell, RefCell};
 use core::panic::AssertUnwindSafe;
@@ -30,7 +31,6 @@ use crate::error::CreateError;
 use crate::id::ThreadId;
 use crate::local;
 use crate::local::drop_quietly;
-use crate::mask::Mask;
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
@@ -90,8 +90,7 @@ pub(crate) struct Worker {
     pub(super) running: Running,
     /// Threads that have ended while their record was in the remote queue.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
-    /// Whether only knobs of stacks may differ from ours, so that a switch need not check the
-    /// knobs.
+    /// Whether all ways are ours, so that a switch need not check them.
     plain: bool,
     /// The addresses of the state that is saved for a thread when it leaves its stack.
     places: Places,
@@ -150,8 +149,8 @@ impl Worker {
         let Outfit { seen, sleepers, by_the_machine, descriptors, processors } = outfit;
         let running = Running::new(Arc::clone(&pool) as _);
         let plain = !pool.settings.portable
-            && !pool.settings.knobs.sigmask_per_switch
-            && !pool.settings.knobs.global_queue;
+            && !pool.settings.ways().sigmask_per_switch
+            && !pool.settings.ways().global_queue;
         // This runs on the worker's own kernel thread. Contexts that are kernel threads have this
         // state of their own.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
@@ -220,7 +219,7 @@ impl Worker {
         if switches & (LOOK - 1) == 0 {
             self.look();
         }
-        if !self.plain && self.pool.settings.knobs.global_queue {
+        if !self.plain && self.pool.settings.ways().global_queue {
             return self.run_next_of_all();
         }
         let remote = self.remote();
@@ -262,37 +261,11 @@ impl Worker {
         true
     }
 
-    /// Like `run_next`, from the queue of all workers, under its lock.
-    fn run_next_of_all(&self) -> bool {
-        let remote = self.pool.queue(self.index);
-        let (spawned, ready) = remote.locked(|locked| {
-            let queue = &mut locked.own;
-            let row = self.row.replace(0);
-            if row < ROW
-                && let Some(spawned) = remote.pop(queue)
-            {
-                self.row.set(row + 1);
-                return (Some(spawned), None);
-            }
-            match queue.ready.get_mut(self.index).and_then(VecDeque::pop_front) {
-                Some(number) => (None, Some(number)),
-                None => (remote.pop(queue), None),
-            }
-        });
-        if let Some(number) = ready {
-            if let Some(fiber) = self.receive(number) {
-                self.resume(fiber);
-            }
-            return true;
-        }
-        spawned.map(|spawned| self.begin(spawned)).is_some()
-    }
-
     /// Notifies a thread of this worker, on this worker. Returns false if the thread is not this
     /// worker's, or must go to the queue of all workers.
     #[inline]
     pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
-        if (!self.plain && self.pool.settings.knobs.global_queue)
+        if (!self.plain && self.pool.settings.ways().global_queue)
             || record.owner.load(Ordering::Relaxed) != self.index as u32
         {
             return false;
@@ -407,7 +380,7 @@ impl Worker {
         let mut lingering = self.lingering.borrow_mut();
         let more = all.saturating_sub(lingering.len());
         lingering.try_reserve(more).ok()?;
-        if self.pool.settings.knobs.global_queue
+        if self.pool.settings.ways().global_queue
             && !self.pool.queue(self.index).locked(|locked| locked.own.make_room_for_ready(self.index, all))
         {
             return None;
@@ -447,20 +420,11 @@ impl Worker {
         self.running.id.set(None);
         end_if_forked();
         match paused {
-            Some(Pause::Yielded) if self.plain || !self.pool.settings.knobs.global_queue => {
+            Some(Pause::Yielded) if self.plain || !self.pool.settings.ways().global_queue => {
                 self.ready.borrow_mut().push_back(fiber);
             }
             Some(Pause::Parked) => self.park_fiber(fiber),
-            Some(Pause::Yielded) => {
-                let number = fiber.id.map(ThreadId::record);
-                self.park_fiber(fiber);
-                if let Some(number) = number
-                    && let Some(record) = self.pool.roster.table().get(number)
-                {
-                    record.wake_flags.yielded();
-                    self.pool.notify_remote(number, record, Wakeup::Yielded);
-                }
-            }
+            Some(Pause::Yielded) => self.yield_to_all(fiber),
             Some(Pause::Ended) => self.end(fiber, true),
             // The stack is a portable one, and no kernel thread could be started for it. It never
             // runs anything.
@@ -511,14 +475,6 @@ impl Worker {
         unsafe { context::pause(way, portable, why) };
         self.places.restore(&own);
         self.way.set(way);
-    }
-
-    #[cold]
-    fn before_a_switch(&self) {
-        if self.pool.settings.knobs.sigmask_per_switch {
-            // `swapcontext` makes this system call at every switch.
-            let _ = Mask::current();
-        }
     }
 
     /// Creates a fiber on a stack. Returns the stack if there is no memory.
@@ -629,17 +585,16 @@ impl Worker {
     #[inline]
     fn recycle(&self, fiber: Box<Fiber>) {
         let pool = &*self.pool;
-        let keep = pool.settings.knobs.recycle_stacks;
         // Every stack of another size came with its thread.
         let for_all = fiber.brought || pool.keeps_for_all();
         let mut spare = self.spare.borrow_mut();
-        if keep && !for_all && spare.len() < pool.settings.keep && spare.try_reserve(1).is_ok() {
+        if !for_all && spare.len() < pool.settings.keep && spare.try_reserve(1).is_ok() {
             spare.push_back(Spare::Warm(fiber));
             return;
         }
         drop(spare);
         let mapping = self.finish(fiber);
-        if keep && for_all {
+        if for_all {
             pool.keep_for_all(mapping);
         }
     }

@@ -12,7 +12,7 @@ fn alternate() -> (usize, bool) {
 
 #[test]
 fn a_forked_child_takes_no_room_of_its_parents_list() {
-    crate::process::Process::this();
+    crate::process::this();
     give(take().unwrap());
     // SAFETY: 1. The child calls only the function under test and `_exit`, and does not return.
     let child = unsafe { libc::fork() };

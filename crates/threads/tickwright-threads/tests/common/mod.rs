@@ -6,9 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use tickwright::time::{Clock, Instant};
-use tickwright_threads::{
-    Knobs, Manager, ManyToMany, Model, OneToOne, RegistryKind, Runtime, Stacks, this_thread,
-};
+use tickwright_threads::{Knobs, ManyToMany, Model, OneToOne, RegistryKind, Runtime, Stacks, this_thread};
 
 pub fn one_to_one() -> Model {
     Model::OneToOne(OneToOne::new())
@@ -40,11 +38,7 @@ pub fn portable() -> Model {
 }
 
 pub fn as_ngpt() -> Model {
-    Model::ManyToMany(ManyToMany::new().workers(2).knobs(Knobs::ngpt()))
-}
-
-pub fn manager() -> Model {
-    Model::Manager(Manager::new())
+    Model::ManyToMany(ManyToMany::new().workers(2).guard(0).keep(0).knobs(Knobs::ngpt()))
 }
 
 pub fn start(model: Model) -> Runtime {
@@ -123,7 +117,7 @@ impl Drop for Doorkeeper {
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {
         $crate::for_each_model! { @models [$($test)+]
-            one_to_one own_stacks fresh_stacks manager one_worker two_workers three_workers as_ngpt portable }
+            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt portable }
     };
     (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
     (@model $model:ident [$($test:ident)+]) => {

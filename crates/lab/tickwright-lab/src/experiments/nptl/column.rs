@@ -1,7 +1,11 @@
 //! The columns that are compared: this project's models and other libraries' threads.
 
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use tickwright_threads::{Attributes, RuntimeHandle, ThreadId};
 
+use super::manager::Manager;
 use super::model::{self, Knobs, Model};
 use super::peers::Std;
 #[cfg(feature = "rivals")]
@@ -87,26 +91,22 @@ impl Column {
     ) -> Result<(usize, u64), String> {
         let shares = shares(cell.starts, cell.toplevel * cell.children, cell.toplevel);
         match self {
+            Self::Ours(model @ Model::Manager) => {
+                let manager = Manager::start(model::start(model, knobs)?)?;
+                inside(manager.maker(), shares, bodies, clock)
+            }
             Self::Ours(model) => {
                 let runtime = model::start(model, knobs)?;
-                let maker = Ours { handle: runtime.handle(), attributes: Attributes::new() };
+                let formats_names =
+                    matches!(model, Model::ManyToMany | Model::Ngpt) && knobs.ways(model).formats_names;
+                let maker = Ours { handle: runtime.handle(), formats_names };
                 let bodies = bodies.clone();
                 let outcome = runtime.run(move || timed(&maker, &shares, &bodies, clock));
                 outcome.map_err(|error| error.to_string())?
             }
             Self::Std => timed(&Std, &shares, bodies, clock),
             #[cfg(feature = "rivals")]
-            Self::May => {
-                let (maker, bodies) = (May::with_workers(knobs.workers()), bodies.clone());
-                let (left, taken) = std::sync::mpsc::channel();
-                let main = maker.create(move || {
-                    // The send fails only if the receiver is gone.
-                    let _ = left.send(timed(&maker, &shares, &bodies, clock));
-                    0
-                })?;
-                maker.join(main)?;
-                taken.recv().map_err(|error| error.to_string())?
-            }
+            Self::May => inside(May::with_workers(knobs.workers()), shares, bodies, clock),
             #[cfg(feature = "rivals")]
             Self::Tokio => Tokio::with_workers(knobs.workers())?.whole(&shares, bodies, clock),
             #[cfg(not(feature = "rivals"))]
@@ -137,18 +137,47 @@ fn timed<M: Maker>(
     Ok((sum, clock.now() - begun))
 }
 
+/// Like `timed`, in a thread of the maker.
+fn inside<M: Maker>(
+    maker: M,
+    shares: Vec<Share>,
+    bodies: &impl Bodies,
+    clock: OsClock,
+) -> Result<(usize, u64), String> {
+    let (bodies, inner) = (bodies.clone(), maker.clone());
+    let (left, taken) = std::sync::mpsc::channel();
+    let main = maker.create(move || {
+        // The send fails only if the receiver is gone.
+        let _ = left.send(timed(&inner, &shares, &bodies, clock));
+        0
+    })?;
+    maker.join(main)?;
+    taken.recv().map_err(|error| error.to_string())?
+}
+
 /// Creates threads in a runtime of this project.
 #[derive(Debug, Clone)]
 pub(crate) struct Ours {
-    pub(crate) handle: RuntimeHandle,
-    pub(crate) attributes: Attributes,
+    handle: RuntimeHandle,
+    formats_names: bool,
+}
+
+/// What NGPT called a thread without a name.
+fn unnamed() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("unnamed.{}@{}", NEXT.fetch_add(1, Ordering::Relaxed), since.as_secs())
 }
 
 impl Maker for Ours {
     type Thread = ThreadId;
 
     fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<ThreadId, String> {
-        self.handle.create(&self.attributes, body).map_err(|error| error.to_string())
+        let mut attributes = Attributes::new();
+        if self.formats_names {
+            attributes = attributes.name(&unnamed());
+        }
+        self.handle.create(&attributes, body).map_err(|error| error.to_string())
     }
 
     fn join(&self, thread: ThreadId) -> Result<usize, String> {

@@ -1,11 +1,9 @@
 //! Changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
 //! reversed.
 
-use tickwright_threads as threads;
-
 use super::column::{Cell, Column};
 use super::lanes::{self, Lane};
-use super::model::{Knobs, Model};
+use super::model::{Knobs, Model, Ways};
 use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, default};
 use crate::stats::{self, Summary};
@@ -18,21 +16,21 @@ pub(crate) struct Ladder {
     pub(crate) lanes: Vec<Lane>,
 }
 
-type Turn = (&'static str, fn(&mut threads::Knobs));
+type Turn = (&'static str, fn(&mut Ways));
 
 /// The knobs that change, in this order.
 const TURNS: [Turn; 6] = [
-    ("stacks used again", |knobs| knobs.recycle_stacks = true),
-    ("idle workers woken by a futex", |knobs| knobs.pipe_wake = false),
-    ("no name formatted", |knobs| knobs.format_names = false),
-    ("no system call at a switch", |knobs| knobs.sigmask_per_switch = false),
-    ("a queue for each worker", |knobs| knobs.global_queue = false),
-    ("guard pages: this project's way", |knobs| knobs.guard = true),
+    ("stacks used again", |ways| ways.reuses_stacks = true),
+    ("idle workers woken by a futex", |ways| ways.knobs.pipe_wake = false),
+    ("no name formatted", |ways| ways.formats_names = false),
+    ("no system call at a switch", |ways| ways.knobs.sigmask_per_switch = false),
+    ("a queue for each worker", |ways| ways.knobs.global_queue = false),
+    ("guard pages: this project's way", |ways| ways.guards = true),
 ];
 
 /// The lanes: one-to-one, NGPT's way, and each step to ours.
 pub(crate) fn lanes(base: Knobs) -> Vec<Lane> {
-    let mut many = threads::Knobs::ngpt();
+    let mut many = Ways::NGPT;
     let mut lanes = vec![Lane::new("as it is", Column::Ours(Model::OneToOne), base)];
     let mut step = |name: String, many| {
         let knobs = Knobs { many: Some(many), ..base };

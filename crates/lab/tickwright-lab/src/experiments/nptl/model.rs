@@ -1,6 +1,6 @@
 //! The models of this project, with the knobs that the experiment changes.
 
-use tickwright_threads::{self as threads, Manager, ManyToMany, OneToOne, Runtime};
+use tickwright_threads::{self as threads, ManyToMany, OneToOne, Runtime};
 
 /// A model of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,13 +46,33 @@ impl Model {
     }
 }
 
+/// NGPT's ways that M:N can take over, one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) knobs: threads::Knobs,
+    /// A thread without a name gets one that contains the time.
+    pub(crate) formats_names: bool,
+    /// Stacks have a guard. NGPT's had none.
+    pub(crate) guards: bool,
+    /// Stacks of ended threads are used again.
+    pub(crate) reuses_stacks: bool,
+}
+
+impl Ways {
+    pub(crate) const OURS: Self =
+        Self { knobs: threads::Knobs::ours(), formats_names: false, guards: true, reuses_stacks: true };
+    /// NGPT 2.2: one queue, a signal mask at every switch, pipes, names, no guard.
+    pub(crate) const NGPT: Self =
+        Self { knobs: threads::Knobs::ngpt(), formats_names: true, guards: false, reuses_stacks: false };
+}
+
 /// The settings of a model; `None` keeps the model's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
     /// Kernel threads under the M:N threads; `None` is one per core.
     pub(crate) workers: Option<usize>,
     /// NGPT's properties that M:N takes over; `None` is the model's own choice.
-    pub(crate) many: Option<threads::Knobs>,
+    pub(crate) many: Option<Ways>,
 }
 
 impl Knobs {
@@ -60,25 +80,31 @@ impl Knobs {
         self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    fn many_to_many(&self, own: threads::Knobs) -> ManyToMany {
-        let settings = ManyToMany::new().knobs(self.many.unwrap_or(own));
-        match self.workers {
-            Some(workers) => settings.workers(workers),
-            None => settings,
+    /// How M:N threads of this model work.
+    pub(crate) fn ways(&self, model: Model) -> Ways {
+        self.many.unwrap_or(if model == Model::Ngpt { Ways::NGPT } else { Ways::OURS })
+    }
+
+    fn many_to_many(&self, ways: Ways) -> ManyToMany {
+        let mut settings = ManyToMany::new().knobs(ways.knobs);
+        if !ways.guards {
+            settings = settings.guard(0);
         }
+        if !ways.reuses_stacks {
+            settings = settings.keep(0);
+        }
+        self.workers.map_or(settings.clone(), |workers| settings.workers(workers))
     }
 }
 
-/// Starts a runtime of a model.
+/// Starts a runtime of a model. The manager's threads are one-to-one.
 ///
 /// # Errors
 /// The error of the runtime.
 pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
     let settings = match model {
-        Model::OneToOne => threads::Model::OneToOne(OneToOne::new()),
-        Model::ManyToMany => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ours())),
-        Model::Ngpt => threads::Model::ManyToMany(knobs.many_to_many(threads::Knobs::ngpt())),
-        Model::Manager => threads::Model::Manager(Manager::new()),
+        Model::OneToOne | Model::Manager => threads::Model::OneToOne(OneToOne::new()),
+        Model::ManyToMany | Model::Ngpt => threads::Model::ManyToMany(knobs.many_to_many(knobs.ways(model))),
     };
     Runtime::new(settings).map_err(|error| error.to_string())
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use super::args::{NptlArgs, Threads};
 use super::column::{Cell, Column};
-use super::model::{Knobs, Model};
+use super::manager::Manager;
+use super::model::{self, Knobs, Model};
 use super::published::{FILE, Published, model_of};
 use super::rules::{Bodies, Maker, Ring, Share, at_once, shares, whole};
 use super::table::{self, By, Measured, Table};
@@ -221,4 +222,21 @@ fn numbers_of_threads_are_read_and_refused() {
     }
     let many = Ok(Column::Ours(Model::ManyToMany));
     assert_eq!((Column::parse("mn"), Column::parse("m:n")), (many.clone(), many));
+}
+
+/// The manager ends with its threads, and a body that panics is an error of the join.
+#[test]
+fn a_manager_creates_joins_and_ends() {
+    let manager = Manager::start(model::start(Model::Manager, &Knobs::default()).unwrap()).unwrap();
+    let maker = manager.maker();
+    for i in 0..20 {
+        let inner = maker.clone();
+        let thread = maker.create(move || inner.join(inner.create(move || i).unwrap()).unwrap()).unwrap();
+        assert_eq!(maker.join(thread), Ok(i));
+        // Nobody joins this one.
+        drop(maker.create(|| 0).unwrap());
+    }
+    let thread = maker.create(|| std::panic::resume_unwind(Box::new(()))).unwrap();
+    assert_eq!(maker.join(thread), Err("a thread of the manager panicked".to_owned()));
+    drop(manager);
 }

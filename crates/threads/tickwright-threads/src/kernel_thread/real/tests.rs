@@ -1,7 +1,7 @@
 //! Whose a place is.
 
 use super::{FRESH, Ordering, Place, mine};
-use crate::process::Process;
+use crate::process;
 
 fn number() -> Option<u32> {
     mine().map(|place: &Place| place.number)
@@ -20,7 +20,7 @@ fn a_thread_keeps_its_place_until_it_ends() {
 /// forks. It takes no place of the parent's list, which may have changed during the fork.
 #[test]
 fn a_forked_child_waits_at_another_place() {
-    Process::this();
+    process::this();
     let own = number();
     let freed = std::thread::spawn(number).join().unwrap();
     let fresh = FRESH.load(Ordering::Relaxed);

@@ -48,7 +48,7 @@ impl<const N: usize> Workers<N> {
     /// As `Worker::create`.
     fn create(&self, at: usize) {
         self.roster.places()[at].locked(|locked| {
-            let (id, registered) = self.roster.register(locked, false, |_, _| true).unwrap();
+            let (id, registered) = self.roster.register(locked, false, |_| true).unwrap();
             self.roster.places()[at]
                 .push(&mut locked.own, Spawned { id, registered, body: Box::new(|| 0), mapping: None });
         });

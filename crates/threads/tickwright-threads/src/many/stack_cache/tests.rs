@@ -6,7 +6,7 @@ use super::super::pool::WorkerPool;
 use super::super::sleepers;
 use super::*;
 use crate::attributes::Attributes;
-use crate::many::{Knobs, ManyToMany};
+use crate::many::ManyToMany;
 use crate::primitive::Ordering;
 use crate::stack::page;
 use crate::threads::{Threads as _, Wait};
@@ -61,7 +61,7 @@ fn no_more_is_kept_than_is_asked_for() {
     assert!(pool.stacks.load(Ordering::SeqCst) <= 3);
     pool.close();
 
-    let pool = start(&ManyToMany::new().knobs(Knobs { recycle_stacks: false, ..Knobs::ours() }));
+    let pool = start(&ManyToMany::new().keep(0));
     while_one_runs(&pool, &Attributes::new().stack(128 << 10));
     assert_eq!(pool.stacks.load(Ordering::SeqCst), 0);
     pool.close();

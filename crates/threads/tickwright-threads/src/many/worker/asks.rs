@@ -28,7 +28,7 @@ impl Worker {
         // among this worker's spare stacks. After another worker has taken the thread, creators
         // elsewhere could not use that stack.
         let near = attributes.place == Place::Near
-            && !pool.settings.knobs.global_queue
+            && !pool.settings.ways().global_queue
             && !pool.keeps_for_all()
             && pool.is_usual(attributes);
         if !near {

@@ -72,7 +72,7 @@ impl Worker {
         !self.remote().remote_queue.is_empty()
             || !self.ready.borrow().is_empty()
             || queue.spawned() > 0
-            || (pool.settings.knobs.global_queue && queue.locked(|locked| locked.own.has_ready(self.index)))
+            || (pool.settings.ways().global_queue && queue.locked(|locked| locked.own.has_ready(self.index)))
             || pool.is_stopped()
     }
 
@@ -193,7 +193,7 @@ impl Worker {
 
     pub(super) fn others(&self) -> impl Iterator<Item = (usize, &Remote)> {
         // If all workers share one queue, there is nothing to steal.
-        let workers = if self.pool.settings.knobs.global_queue { 1 } else { self.pool.remotes().len() - 1 };
+        let workers = if self.pool.settings.ways().global_queue { 1 } else { self.pool.remotes().len() - 1 };
         (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.pool.remotes()[at]))
     }
 

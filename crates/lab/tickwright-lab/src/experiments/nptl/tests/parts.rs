@@ -6,7 +6,7 @@ use crate::experiment::{Experiment, conduct};
 use crate::experiments::nptl::column::Cell;
 use crate::experiments::nptl::ladder::{self, Ladder};
 use crate::experiments::nptl::lanes::time;
-use crate::experiments::nptl::model::Knobs;
+use crate::experiments::nptl::model::{Knobs, Ways};
 use crate::experiments::nptl::turns::Turns;
 use crate::render;
 use crate::result::Section;
@@ -37,8 +37,8 @@ fn turns_take_each_lane_once_a_round_and_drop_the_first() {
 fn the_ladder_goes_from_ngpt_to_ours() {
     let lanes = ladder::lanes(Knobs::default());
     let many: Vec<_> = lanes[1..].iter().map(|lane| lane.knobs.many.unwrap()).collect();
-    assert_eq!(many.first(), Some(&tickwright_threads::Knobs::ngpt()));
-    assert_eq!(many.last(), Some(&tickwright_threads::Knobs::ours()));
+    assert_eq!(many.first(), Some(&Ways::NGPT));
+    assert_eq!(many.last(), Some(&Ways::OURS));
     assert!(many.windows(2).all(|pair| pair[0] != pair[1]), "each step turns something");
 }
 

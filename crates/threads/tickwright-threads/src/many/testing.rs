@@ -1,4 +1,5 @@
-//! A pipe on which a worker sleeps, as in NGPT.
+//! The ways of NGPT, in which the M:N model can work at single steps, to be measured beside ours.
+#![cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub, reason = "all steps are ours"))]
 
 use core::time::Duration;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -6,6 +7,44 @@ use std::os::fd::AsRawFd as _;
 
 use crate::io::poll;
 
+/// Switches between our way and NGPT's at single steps of a thread's life, with the feature
+/// `testing`. NGPT's other ways are settings: no [guard](super::ManyToMany::guard), no stack that is
+/// [kept](super::ManyToMany::keep), a name for each thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knobs {
+    /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a
+    /// thread that has begun stays on its worker.
+    pub global_queue: bool,
+    /// Every switch makes a system call for the signal mask, as `swapcontext` does.
+    pub sigmask_per_switch: bool,
+    /// A byte in a pipe wakes a sleeping worker, instead of a futex.
+    pub pipe_wake: bool,
+}
+
+impl Knobs {
+    /// This library's way: all knobs are off.
+    #[must_use]
+    pub const fn ours() -> Self {
+        Self { global_queue: false, sigmask_per_switch: false, pipe_wake: false }
+    }
+
+    /// NGPT 2.2's way: all knobs are on.
+    #[must_use]
+    pub const fn ngpt() -> Self {
+        Self { global_queue: true, sigmask_per_switch: true, pipe_wake: true }
+    }
+}
+
+/// What `swapcontext` does at every switch: asks for the signal mask.
+#[cold]
+pub(super) fn ask_for_signal_mask() {
+    // SAFETY: 1. The call changes nothing and writes nothing.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), core::ptr::null_mut());
+    }
+}
+
+/// A pipe on which a worker sleeps.
 pub(super) struct Pipe {
     read: PipeReader,
     write: PipeWriter,
