@@ -29,10 +29,21 @@ macro_rules! exported {
             /// # Safety
             /// The header's contract.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name($($parameter: $type),+) -> $result $body
+            pub unsafe extern "C" fn $name($($parameter: $type),+) -> $result {
+                #[cfg(debug_assertions)]
+                $crate::answer::CALLED.set(stringify!($name));
+                $body
+            }
         )+
     };
 }
+
+#[cfg(debug_assertions)]
+std::thread_local! {
+    /// The exported function that this thread has called last, for messages.
+    pub static CALLED: core::cell::Cell<&'static str> = const { core::cell::Cell::new("") };
+}
+
 /// Returns the number from `inside` (0 or more), or a negative code.
 pub fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)

@@ -38,8 +38,8 @@ codes! {
     LATE = ETIMEDOUT: c"the time is over, and what the call waited for has not happened: call again later";
     /// The scheduler is being destroyed, or the runtime has no threads in this process.
     ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
-    /// The clock or the system does not offer the operation.
-    UNSUPPORTED = ENOTSUP: c"the clock or the system does not offer that: create the scheduler with another clock";
+    /// The clock, the system or a scheduler of one thread does not offer the operation.
+    UNSUPPORTED = ENOTSUP: c"the clock, the system or a scheduler of one thread does not offer that: create the scheduler with another clock, or without TW_SCHED_ONE_THREAD";
     /// The system cannot start another thread.
     AGAIN = EAGAIN: c"the system has no thread or stack left: try again when threads have ended; a scheduler also works without a thread of its own, if you run it yourself";
     /// The process has no descriptor left.

@@ -84,6 +84,9 @@ static inline void end_queue(tw_queue *queue, void *memory)
     free(memory);
 }
 
+/* The flags of each scheduler that create_sched makes. */
+static uint64_t sched_flags;
+
 /* Makes a scheduler with all options. */
 static inline int create_sched(tw_sched **sched, tw_family family, tw_clock clock, uint64_t tick_ns,
                                size_t capacity)
@@ -93,6 +96,7 @@ static inline int create_sched(tw_sched **sched, tw_family family, tw_clock cloc
     options.clock = clock;
     options.tick_ns = tick_ns;
     options.capacity = capacity;
+    options.flags = sched_flags;
     return tw_sched_create(sched, &options);
 }
 

@@ -239,6 +239,33 @@ static void delays(void)
     end_sched(sched);
 }
 
+/* A scheduler of one thread has no thread of its own, but may have a descriptor. A loop that sleeps
+ * for its time-out may arm an earlier timer. */
+static void one_thread(void)
+{
+    tw_sched *sched = NULL;
+    int ran = 0;
+    sched_flags = TW_SCHED_ONE_THREAD << 1;
+    EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_VIRTUAL, 0, 0), -EINVAL);
+    CHECK(sched == NULL);
+    sched_flags = TW_SCHED_ONE_THREAD;
+    sched = new_sched(TW_FAMILY_DEFAULT);
+    EQUAL(tw_sched_start_thread(sched, "x"), -ENOTSUP);
+    EQUAL(tw_sched_stop_thread(sched), -ENOENT);
+    CHECK(tw_sched_add(sched, 50, done, &ran) > 0);
+    EQUAL(tw_sched_timeout_ms(sched), 50);
+    CHECK(tw_sched_add(sched, 20, done, &ran) > 0);
+    EQUAL(tw_sched_timeout_ms(sched), 20);
+    advance_ms(sched, 50);
+    EQUAL(tw_sched_run(sched, SIZE_MAX), 2);
+    EQUAL(ran, 2);
+    end_sched(sched);
+    EQUAL(create_sched(&sched, TW_FAMILY_DEFAULT, TW_CLOCK_DEFAULT, 0, 0), 0);
+    EQUAL(tw_sched_fd_ack(sched), tw_sched_fd(sched) >= 0 ? 0 : -ENOTSUP);
+    end_sched(sched);
+    sched_flags = 0;
+}
+
 static void texts(void)
 {
     tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
@@ -275,6 +302,7 @@ int main(void)
     bad_ids();
     delays();
     texts();
+    one_thread();
     CHECK(strcmp(tw_strerror(-EDEADLK), tw_strerror(-1)) != 0);
     CHECK(strcmp(tw_strerror(-ECANCELED), tw_strerror(-1)) != 0);
     CHECK(strcmp(tw_strerror(-ENOTSUP), tw_strerror(-1)) != 0);

@@ -283,16 +283,18 @@ static void since(void)
 
 int main(void)
 {
-    int i;
-    for (i = 0; i < FAMILY_COUNT; i++) {
-        as_asterisk(FAMILIES[i]);
-        if (FAMILIES[i] != TW_FAMILY_COARSE)
-            sorted(FAMILIES[i]);
+    for (sched_flags = 0; sched_flags <= TW_SCHED_ONE_THREAD; sched_flags++) {
+        int i;
+        for (i = 0; i < FAMILY_COUNT; i++) {
+            as_asterisk(FAMILIES[i]);
+            if (FAMILIES[i] != TW_FAMILY_COARSE)
+                sorted(FAMILIES[i]);
+        }
+        again();
+        periods();
+        wall();
+        slack();
+        since();
     }
-    again();
-    periods();
-    wall();
-    slack();
-    since();
     return 0;
 }

@@ -271,6 +271,7 @@ static void cleaning(void)
     uint64_t id = 0;
     job.call = nothing;
     job.cleanup = cleans_and_uses;
+    uses = 0;
     used = new_sched(TW_FAMILY_DEFAULT);
     job.data = &after_a_run;
     CHECK(tw_sched_add_job(used, &job, NULL) > 0);
@@ -300,6 +301,7 @@ static void int_ids(void)
     tw_sched *sched = new_sched(TW_FAMILY_DEFAULT);
     uint64_t random = 5;
     int round, i, last = 0;
+    memset(ids, 0, sizeof ids);
     for (round = 0; round < 20000; round++) {
         int slot = (int)(next_random(&random) % LIVE), id = tw_sched_add(sched, 5, nothing, NULL);
         CHECK(id > last); /* going up */
@@ -316,15 +318,17 @@ static void int_ids(void)
 
 int main(void)
 {
-    int i;
-    for (i = 0; i < FAMILY_COUNT; i++) {
-        from_outside(FAMILIES[i]);
-        from_inside(FAMILIES[i]);
-        neighbours(FAMILIES[i]);
-        inside(FAMILIES[i]);
-        replaces(FAMILIES[i]);
+    for (sched_flags = 0; sched_flags <= TW_SCHED_ONE_THREAD; sched_flags++) {
+        int i;
+        for (i = 0; i < FAMILY_COUNT; i++) {
+            from_outside(FAMILIES[i]);
+            from_inside(FAMILIES[i]);
+            neighbours(FAMILIES[i]);
+            inside(FAMILIES[i]);
+            replaces(FAMILIES[i]);
+        }
+        cleaning();
+        int_ids();
     }
-    cleaning();
-    int_ids();
     return 0;
 }

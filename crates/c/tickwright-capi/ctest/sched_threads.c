@@ -3,6 +3,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -474,8 +478,53 @@ static void loop_beside_a_callback(int with_function)
     end_sched(sched);
 }
 
+static void *adds(void *sched)
+{
+    CHECK(tw_sched_add((tw_sched *)sched, 5, waits, NULL) > 0);
+    return NULL;
+}
+
+/* A call of a second thread, in a child. With debug assertions (PROFILE=dev) the library names the
+ * function and aborts. The first thread may hand the scheduler over to be destroyed. */
+static void one_thread(void)
+{
+    const char *profile = getenv("PROFILE");
+    int ends[2], status;
+    char said[256];
+    ssize_t length;
+    pid_t child;
+    EQUAL(pipe(ends), 0);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        pthread_t thread;
+        tw_sched *sched;
+        CHECK(dup2(ends[1], STDERR_FILENO) >= 0);
+        sched_flags = TW_SCHED_ONE_THREAD;
+        sched = new_sched(TW_FAMILY_DEFAULT);
+        EQUAL(tw_sched_run(sched, SIZE_MAX), 0);
+        EQUAL(pthread_create(&thread, NULL, adds, sched), 0);
+        EQUAL(pthread_join(thread, NULL), 0);
+        EQUAL(tw_sched_destroy(sched), 0);
+        _exit(0);
+    }
+    close(ends[1]);
+    length = read(ends[0], said, sizeof said - 1);
+    CHECK(length >= 0);
+    said[length] = 0;
+    close(ends[0]);
+    EQUAL(waitpid(child, &status, 0), child);
+    if (profile != NULL && strcmp(profile, "dev") == 0) {
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        CHECK(strstr(said, "tw_sched_add") != NULL && strstr(said, "TW_SCHED_ONE_THREAD") != NULL);
+    } else {
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
 int main(void)
 {
+    one_thread();
     loop_that_sleeps();
     loop_beside_runners();
     loop_beside_a_callback(0);

@@ -9,7 +9,7 @@ use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::{code, exported, grow};
 
-use crate::handle::{Call, tw_sched, tw_sched_fn};
+use crate::handle::{Call, tw_sched, tw_sched_fn, with};
 use crate::job::{
     Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
 };
@@ -17,8 +17,9 @@ use crate::job::{
 /// Adds a timer, and returns its `int` id and its 64-bit id.
 #[inline]
 fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
-    let added = sched.scheduler.timer(timing).origin(origin).add_numbered(call).map_err(forgotten)?;
-    Ok((added.1, added.0.to_bits()))
+    let added = with!(sched, scheduler => scheduler.timer(timing).origin(origin).add_numbered(call));
+    let (id, int) = added.map_err(forgotten)?;
+    Ok((int, id.to_bits()))
 }
 
 /// Adds a timer in place of `old`. Returns both ids like [`add_call`], and what became of the old
@@ -30,7 +31,8 @@ fn place(
     origin: Place,
     call: Call,
 ) -> Result<(c_int, u64, Cancelled<Call>), c_int> {
-    let placed = sched.scheduler.timer(timing).origin(origin).place(Some(old), call).map_err(forgotten)?;
+    let placed = with!(sched, scheduler => scheduler.timer(timing).origin(origin).place(Some(old), call));
+    let placed = placed.map_err(forgotten)?;
     Ok((placed.int_id, placed.id.to_bits(), placed.old))
 }
 
@@ -85,8 +87,9 @@ unsafe fn add_job(
             return Err(code::INVALID);
         }
         call.cleanup = job.cleanup;
-        let kept = sched.scheduler.keep(&origin, call).map_err(forgotten)?;
-        (sched.scheduler.int_id(kept).ok_or(code::ENDING)?, kept.to_bits())
+        let kept = with!(sched, scheduler => scheduler.keep(&origin, call)).map_err(forgotten)?;
+        let int = with!(sched, scheduler => scheduler.int_id(kept));
+        (int.ok_or(code::ENDING)?, kept.to_bits())
     } else if let Some(old) = old {
         call.cleanup = job.cleanup;
         let (int, bits, old) = place(sched, old, timing, origin, call)?;

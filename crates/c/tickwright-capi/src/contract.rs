@@ -4,15 +4,21 @@
 use core::cell::Cell;
 use core::ffi::c_int;
 
-use tickwright_boundary::state::{self, Lendable, Shared};
+use tickwright_boundary::state::{self, Lendable};
 
-/// Returns the object at `at`, which may be used or is being destroyed.
+use crate::handle::tw_sched;
+
+/// Returns the scheduler at `at`, which may be used or is being destroyed.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if no such object is there.
-pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
+/// [`INVALID`](tickwright_boundary::code::INVALID) if no scheduler is there.
+#[inline]
+pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
     // SAFETY: the header's contract.
-    unsafe { state::shared(at) }
+    let sched = unsafe { state::shared(at) }?;
+    #[cfg(debug_assertions)]
+    sched.check_thread();
+    Ok(sched)
 }
 
 /// Returns the state of the object at `at`, which may be used.

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use tickwright::scheduler::RunError;
+use tickwright::scheduler::{RunError, Scheduler};
 use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost, start_thread, timeout_ms};
 #[cfg(target_os = "linux")]
 use tickwright::time::{Rung, TimerFd};
@@ -15,7 +15,7 @@ use tickwright_boundary::state::is_ending;
 use tickwright_boundary::{answer, code, exported};
 
 use crate::contract::shared;
-use crate::handle::{Driver, tw_sched};
+use crate::handle::{Call, Driver, Timers, tw_sched, with};
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
 
@@ -33,7 +33,7 @@ fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
     // The descriptor, its lock, and the alarm.
     let fd = covered(&[(6, 512)], || TimerFd::new(clock).map(Arc::new))?.map_err(|error| system(&error))?;
     let number = fd.as_raw_fd();
-    sched.scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>));
+    with!(sched, scheduler => scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>)));
     *driver = Driver::Descriptor(fd);
     Ok(number)
 }
@@ -87,12 +87,15 @@ impl Wake {
 }
 
 /// Starts the thread of a scheduler.
-fn start(sched: &'static tw_sched, name: Option<&CStr>) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
-    let parker = Parker::try_new(sched.scheduler.clock()).ok_or(code::NO_MEMORY)?;
-    sched.scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
+fn start(
+    scheduler: &'static Scheduler<Call>,
+    name: Option<&CStr>,
+) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
+    let parker = Parker::try_new(scheduler.clock()).ok_or(code::NO_MEMORY)?;
+    scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
     // A thread that runs the queue at this moment sets the alarm afterwards.
     let run = move || {
-        let _ = sched.scheduler.run_queue();
+        let _ = scheduler.run_queue();
     };
     let thread = DriverThread::spawn_by(parker, run, |work| start_thread(name, None, work));
     thread.map_err(|error| match error.kind() {
@@ -113,7 +116,7 @@ fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
             Driver::Thread(thread) => Arc::clone(thread.parker()),
             _ => return Ok(0),
         };
-        if !sched.scheduler.within_callback() {
+        if !with!(sched, scheduler => scheduler.within_callback()) {
             parker.settle();
         }
         Ok(0)
@@ -124,7 +127,7 @@ exported!(
     /// How long a poll loop may sleep.
     fn tw_sched_timeout_ms(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
-            let wait = shared(sched)?.scheduler.timeout_of_loop();
+            let wait = with!(shared(sched)?, scheduler => scheduler.timeout_of_loop());
             Ok(timeout_ms(Instant::ZERO, wait.map(|wait| Instant::ZERO + wait)))
         })
     }
@@ -140,14 +143,14 @@ exported!(
                     Arc::new(move || wake.wake()) as Arc<dyn Fn() + Send + Sync>
                 })?),
             };
-            sched.scheduler.set_wake(wake);
+            with!(sched, scheduler => scheduler.set_wake(wake));
             Ok(0)
         })
     }
 
     /// Runs what is due.
     fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
-        answer::count(|| match shared(sched)?.scheduler.run_queue_within(budget) {
+        answer::count(|| match with!(shared(sched)?, scheduler => scheduler.run_queue_within(budget)) {
             Ok(ran) => Ok(ran),
             Err(RunError::WithinCallback) => Err(code::DEADLOCK),
             Err(_) => Err(code::BUSY),
@@ -160,6 +163,7 @@ exported!(
             // The reference lives long enough: `tw_sched_destroy` waits for the thread before it
             // frees the scheduler.
             let sched: &'static tw_sched = shared(sched)?;
+            let Timers::Shared(scheduler) = &sched.scheduler else { return Err(code::UNSUPPORTED) };
             let mut driver = sched.driver();
             if !matches!(*driver, Driver::None) {
                 return Err(code::ALREADY);
@@ -172,8 +176,8 @@ exported!(
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
             // The allocations of the clock, the alarm and the thread with their locks, and of the
             // closure that the thread runs.
-            let started = covered(&[(16, 512)], || start(sched, name))?;
-            *driver = Driver::Thread(started.inspect_err(|_| sched.scheduler.set_alarm(None))?);
+            let started = covered(&[(16, 512)], || start(scheduler, name))?;
+            *driver = Driver::Thread(started.inspect_err(|_| scheduler.set_alarm(None))?);
             Ok(0)
         })
     }
@@ -182,7 +186,7 @@ exported!(
     fn tw_sched_stop_thread(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
             let sched = shared(sched)?;
-            if sched.scheduler.within_callback() {
+            if with!(sched, scheduler => scheduler.within_callback()) {
                 return Err(code::DEADLOCK);
             }
             drop(sched.take_thread().ok_or(code::ABSENT)?);
@@ -203,7 +207,7 @@ exported!(
     /// Writes the time of the clock.
     fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
-        unsafe { answer::value(ns, || Ok(shared(sched)?.scheduler.now().as_nanos())) }
+        unsafe { answer::value(ns, || Ok(with!(shared(sched)?, scheduler => scheduler.now()).as_nanos())) }
     }
 
     /// Moves a virtual clock.

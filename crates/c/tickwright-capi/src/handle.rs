@@ -7,11 +7,13 @@
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
+#[cfg(debug_assertions)]
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, MutexGuard};
 
 use tickwright::fork::ForkLock;
-use tickwright::scheduler::{Callback, Firing, Next, Scheduler, TimerId};
+use tickwright::scheduler::{Access, Callback, Firing, LocalScheduler, Next, Scheduler, TimerId};
 #[cfg(target_os = "linux")]
 use tickwright::time::TimerFd;
 use tickwright::time::{Clock, DriverThread, VirtualHost};
@@ -62,8 +64,8 @@ pub(crate) struct Call {
 // runs the queue or lets go of the timer.
 unsafe impl Send for Call {}
 
-impl Callback for Call {
-    fn call(&mut self, firing: &Firing<'_, Self>) -> Next {
+impl<L: Access> Callback<L> for Call {
+    fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next {
         let told = tw_firing {
             size: size_of::<tw_firing>(),
             sched: holder(firing.scheduler()),
@@ -107,11 +109,35 @@ pub struct tw_sched {
     /// is above 0, the scheduler cannot be destroyed.
     pub(crate) returning: ForkLock<usize>,
     pub(crate) clock: tw_clock,
-    pub(crate) scheduler: Scheduler<Call>,
+    pub(crate) scheduler: Timers,
     /// The machine of a virtual clock.
     pub(crate) host: Option<VirtualHost>,
     pub(crate) driver: ForkLock<Driver>,
+    /// The thread that has a scheduler of one thread; 0 before its first call.
+    #[cfg(debug_assertions)]
+    pub(crate) owner: AtomicUsize,
 }
+
+/// The scheduler of a handle: threads share it, or one thread has it. `repr(C)`, so that both are
+/// at [one place](AT) in the handle.
+#[repr(C)]
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is made once, where it stays")]
+pub(crate) enum Timers {
+    Shared(Scheduler<Call>),
+    Own(LocalScheduler<Call>),
+}
+
+/// Evaluates an expression with the scheduler of a handle, of either kind.
+macro_rules! with {
+    ($sched:expr, $scheduler:ident => $result:expr) => {
+        match &$sched.scheduler {
+            $crate::handle::Timers::Shared($scheduler) => $result,
+            $crate::handle::Timers::Own($scheduler) => $result,
+        }
+    };
+}
+pub(crate) use with;
 
 /// The number of a clock.
 pub type tw_clock = c_int;
@@ -145,23 +171,24 @@ unsafe impl Shared for tw_sched {
     const ENDING: u64 = 0x7469_636b_656e_6421;
 }
 
-/// Calls `inside` with a scheduler and one of its timers.
+/// Returns a scheduler and one of its timers.
 ///
 /// # Errors
 /// Those of [`shared`], and [`code::ABSENT`] if no timer has the id.
-pub(crate) fn timer<R>(
-    sched: *const tw_sched,
-    id: u64,
-    inside: impl FnOnce(&Scheduler<Call>, TimerId) -> Result<R, c_int>,
-) -> Result<R, c_int> {
+#[inline]
+pub(crate) fn timer<'t>(sched: *const tw_sched, id: u64) -> Result<(&'t tw_sched, TimerId), c_int> {
     let sched = shared(sched)?;
-    inside(&sched.scheduler, sched.named(id).ok_or(code::ABSENT)?)
+    Ok((sched, sched.named(id).ok_or(code::ABSENT)?))
 }
 
+/// Where the scheduler is in its handle. In an enum with `repr(C)` the tag comes first, and then
+/// the variant at the next aligned address.
+const AT: usize = core::mem::offset_of!(tw_sched, scheduler) + align_of::<Timers>();
+const _: () = assert!(align_of::<Timers>() >= size_of::<c_int>());
+
 /// Returns the handle that contains a scheduler.
-pub(crate) fn holder(scheduler: &Scheduler<Call>) -> *mut tw_sched {
-    let at = core::ptr::from_ref(scheduler).addr() - core::mem::offset_of!(tw_sched, scheduler);
-    core::ptr::with_exposed_provenance_mut(at)
+pub(crate) fn holder<L: Access>(scheduler: &Scheduler<Call, L>) -> *mut tw_sched {
+    core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(scheduler).addr() - AT)
 }
 
 impl tw_sched {
@@ -171,7 +198,7 @@ impl tw_sched {
         let mut driver = self.driver.lock();
         if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {
             *driver = Driver::None;
-            self.scheduler.set_alarm(None);
+            with!(self, scheduler => scheduler.set_alarm(None));
         }
         driver
     }
@@ -181,7 +208,7 @@ impl tw_sched {
         let mut driver = self.driver();
         match core::mem::replace(&mut *driver, Driver::None) {
             Driver::Thread(thread) => {
-                self.scheduler.set_alarm(None);
+                with!(self, scheduler => scheduler.set_alarm(None));
                 Some(thread)
             }
             other => {
@@ -195,8 +222,23 @@ impl tw_sched {
     #[inline]
     pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
         match i32::try_from(id) {
-            Ok(int) => self.scheduler.from_int(int),
+            Ok(int) => with!(self, scheduler => scheduler.from_int(int)),
             Err(_) => TimerId::from_bits(id),
+        }
+    }
+
+    /// Ends the process, with the name of the function, if the scheduler has one thread and another
+    /// thread calls it.
+    #[cfg(debug_assertions)]
+    pub(crate) fn check_thread(&self) {
+        let me = RETURNING.with(|here| core::ptr::from_ref(here).addr());
+        if matches!(self.scheduler, Timers::Own(_))
+            && let Err(owner) = self.owner.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
+            && owner != me
+        {
+            let function = tickwright_boundary::answer::CALLED.get();
+            eprintln!("tickwright: {function} on a second thread, but the scheduler has TW_SCHED_ONE_THREAD");
+            std::process::abort();
         }
     }
 }

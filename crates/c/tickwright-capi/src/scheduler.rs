@@ -2,6 +2,8 @@
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
+#[cfg(debug_assertions)]
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
 use tickwright::fork::{ForkLock, Order};
@@ -10,16 +12,16 @@ use tickwright::time::{SystemClock, VirtualHost};
 use tickwright_boundary::answer::{self, aligned, borrowed, put};
 use tickwright_boundary::grow::{self, Growing};
 use tickwright_boundary::spare::covered;
-use tickwright_boundary::state::{Shared, begin, create, destroy, end, state};
+use tickwright_boundary::state::{self, Shared, begin, create, destroy, end};
 use tickwright_boundary::{code, end_of, exported};
 
 use crate::contract::shared;
 use crate::family::{TW_FAMILY_DEFAULT, structure, tw_family};
 pub use crate::handle::tw_sched;
-use crate::handle::{Call, Driver, RETURNING, forget_threads, timer, tw_clock};
+use crate::handle::{Call, Driver, RETURNING, Timers, forget_threads, timer, tw_clock, with};
 use crate::job::{
-    TW_CLOCK_BOOTTIME, TW_CLOCK_DEFAULT, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL, after,
-    cancelled, refused, since, timing, tw_timing,
+    TW_CLOCK_BOOTTIME, TW_CLOCK_DEFAULT, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL,
+    TW_SCHED_ONE_THREAD, after, cancelled, refused, since, timing, tw_timing,
 };
 
 /// The options of a new scheduler.
@@ -36,6 +38,8 @@ pub struct tw_sched_options {
     pub tick_ns: u64,
     /// The number of timers that need no later allocation.
     pub capacity: usize,
+    /// `TW_SCHED_...`.
+    pub flags: u64,
 }
 
 // SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
@@ -46,6 +50,7 @@ unsafe impl Growing for tw_sched_options {
         clock: TW_CLOCK_DEFAULT,
         tick_ns: 0,
         capacity: 0,
+        flags: 0,
     };
     const LEAST: usize = end_of!(Self, capacity);
 }
@@ -64,17 +69,22 @@ pub(crate) fn system_clock(number: tw_clock) -> Option<SystemClock> {
 fn arm(sched: *const tw_sched, id: u64, timing: Result<Timing, c_int>) -> c_int {
     answer::code(|| {
         let timing = timing?;
-        timer(sched, id, |scheduler, id| scheduler.start(id, timing).map_err(refused).map(|()| 0))
+        let (sched, id) = timer(sched, id)?;
+        with!(sched, scheduler => scheduler.start(id, timing)).map_err(refused).map(|()| 0)
     })
 }
 
 /// Calls `cancel` with a timer, and returns the code of its result.
+#[inline]
 fn cancel(
     sched: *const tw_sched,
     id: u64,
-    cancel: impl FnOnce(&Scheduler<Call>, TimerId) -> Result<Cancelled<Call>, c_int>,
+    cancel: impl FnOnce(&tw_sched, TimerId) -> Result<Cancelled<Call>, c_int>,
 ) -> c_int {
-    answer::code(|| cancelled(timer(sched, id, cancel)?))
+    answer::code(|| {
+        let (sched, id) = timer(sched, id)?;
+        cancelled(cancel(sched, id)?)
+    })
 }
 
 exported!(
@@ -89,12 +99,15 @@ exported!(
         answer::code(|| {
             // SAFETY: the header's contract.
             unsafe { begin(sched) }?;
-            let tw_sched_options { family, clock, tick_ns, capacity, .. } = if options.is_null() {
+            let tw_sched_options { family, clock, tick_ns, capacity, flags, .. } = if options.is_null() {
                 tw_sched_options::DEFAULT
             } else {
                 // SAFETY: the header's contract.
                 unsafe { grow::read(options) }?
             };
+            if flags & !TW_SCHED_ONE_THREAD.unsigned_abs() as u64 != 0 {
+                return Err(code::INVALID);
+            }
             let default = family == TW_FAMILY_DEFAULT;
             let structure = if default { Some(Structure::default()) } else { structure(family) };
             let settings =
@@ -110,12 +123,25 @@ exported!(
             } else {
                 (settings.clock(system_clock(clock).ok_or(code::INVALID)?), None)
             };
-            let scheduler = Scheduler::try_new(settings).map_err(refused)?;
+            let scheduler = match flags {
+                0 => Scheduler::try_new(settings).map(Timers::Shared),
+                _ => Scheduler::try_local(settings).map(Timers::Own),
+            };
+            let scheduler = scheduler.map_err(refused)?;
             let returning = ForkLock::try_new(Order::Leaf, 0, forget_threads).ok_or(code::NO_MEMORY)?;
             let driver = ForkLock::try_new(Order::Outer, Driver::None, |_| {}).ok_or(code::NO_MEMORY)?;
             let make = |at| {
-                let state = AtomicU64::new(state(tw_sched::READY, at));
-                tw_sched { state, returning, clock, scheduler, host, driver }
+                let state = AtomicU64::new(state::state(tw_sched::READY, at));
+                tw_sched {
+                    state,
+                    returning,
+                    clock,
+                    scheduler,
+                    host,
+                    driver,
+                    #[cfg(debug_assertions)]
+                    owner: AtomicUsize::new(0),
+                }
             };
             // SAFETY: `begin` has written to `sched`.
             unsafe { create(sched, make) }
@@ -128,8 +154,12 @@ exported!(
             if sched.is_null() {
                 return Ok(0);
             }
-            let ending = shared(sched)?;
-            if ending.scheduler.within_callback() {
+            // SAFETY: the header's contract.
+            let ending: &tw_sched = unsafe { state::shared(sched) }?;
+            // Any thread may end it, and clean up.
+            #[cfg(debug_assertions)]
+            ending.owner.store(0, Ordering::Relaxed);
+            if with!(ending, scheduler => scheduler.within_callback()) {
                 return Err(code::DEADLOCK);
             }
             if *ending.returning.lock() > 0 {
@@ -138,7 +168,7 @@ exported!(
             // `shutdown_each` calls clean-up functions, which may call `tw_sched_destroy` again:
             // `end` refuses that.
             end(ending)?;
-            ending.scheduler.shutdown_each(drop).map_err(|_| code::DEADLOCK)?;
+            with!(ending, scheduler => scheduler.shutdown_each(drop)).map_err(|_| code::DEADLOCK)?;
             drop(ending.take_thread());
             // SAFETY: 1. The scheduler is from `create`. 2. It is no longer used: no callback runs,
             // the thread has ended, and the rest is the header's contract.
@@ -165,7 +195,7 @@ exported!(
 
     /// Cancels a timer unless its callback runs.
     fn tw_sched_cancel_try(sched: *mut tw_sched, id: u64) -> c_int {
-        cancel(sched, id, |scheduler, id| match scheduler.try_cancel(id) {
+        cancel(sched, id, |sched, id| match with!(sched, scheduler => scheduler.try_cancel(id)) {
             Cancelled::Running { .. } => Err(code::BUSY),
             other => Ok(other),
         })
@@ -173,22 +203,26 @@ exported!(
 
     /// Cancels a timer, and does not wait.
     fn tw_sched_cancel_async(sched: *mut tw_sched, id: u64) -> c_int {
-        cancel(sched, id, |scheduler, id| Ok(scheduler.cancel(id)))
+        cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.cancel(id))))
     }
 
     /// Cancels a timer, and waits for its callback.
     fn tw_sched_cancel_sync(sched: *mut tw_sched, id: u64) -> c_int {
-        cancel(sched, id, |scheduler, id| scheduler.cancel_sync(id).map_err(|_| code::DEADLOCK))
+        cancel(sched, id, |sched, id| {
+            with!(sched, scheduler => scheduler.cancel_sync(id)).map_err(|_| code::DEADLOCK)
+        })
     }
 
     /// Ends a timer, even a kept one, and does not wait.
     fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) -> c_int {
-        cancel(sched, id, |scheduler, id| Ok(scheduler.shutdown_timer(id)))
+        cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.shutdown_timer(id))))
     }
 
     /// Ends a timer, even a kept one, and waits for its callback.
     fn tw_sched_shutdown_sync(sched: *mut tw_sched, id: u64) -> c_int {
-        cancel(sched, id, |scheduler, id| scheduler.shutdown_timer_sync(id).map_err(|_| code::DEADLOCK))
+        cancel(sched, id, |sched, id| {
+            with!(sched, scheduler => scheduler.shutdown_timer_sync(id)).map_err(|_| code::DEADLOCK)
+        })
     }
 
     /// Ends every timer with a token.
@@ -198,7 +232,7 @@ exported!(
             let sched = shared(sched)?;
             RETURNING.set(RETURNING.get() + 1);
             *sched.returning.lock() += 1;
-            let (removed, runs) = sched.scheduler.cancel_matching(token.addr(), drop);
+            let (removed, runs) = with!(sched, scheduler => scheduler.cancel_matching(token.addr(), drop));
             *sched.returning.lock() -= 1;
             RETURNING.set(RETURNING.get() - 1);
             // SAFETY: the header's contract.

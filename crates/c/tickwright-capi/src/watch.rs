@@ -3,14 +3,14 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
 
-use tickwright::scheduler::{Scheduler, State};
+use tickwright::scheduler::State;
 use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put, write_text};
 use tickwright_boundary::grow::Growing;
 use tickwright_boundary::{code, end_of, exported};
 
 use crate::contract::shared;
-use crate::handle::{Call, timer, tw_sched};
+use crate::handle::{timer, tw_sched, with};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
 
 /// The number of a timer's state.
@@ -128,28 +128,28 @@ unsafe fn pending<T>(
     sched: *const tw_sched,
     id: u64,
     place: *mut T,
-    tell: impl FnOnce(&Scheduler<Call>, Instant) -> T,
+    tell: impl FnOnce(&tw_sched, Instant) -> T,
 ) -> c_int {
-    let inside = |scheduler: &Scheduler<Call>, id| {
-        let info = scheduler.find(id).ok_or(code::ABSENT)?;
+    answer::code(|| {
+        aligned(place)?;
+        let (sched, id) = timer(sched, id)?;
+        let info = with!(sched, scheduler => scheduler.find(id)).ok_or(code::ABSENT)?;
         if info.state != State::Pending {
             return Ok(0);
         }
         // SAFETY: the caller of this function promises this.
-        unsafe { put(place, tell(scheduler, info.due)) };
+        unsafe { put(place, tell(sched, info.due)) };
         Ok(1)
-    };
-    answer::code(|| {
-        aligned(place)?;
-        timer(sched, id, inside)
     })
 }
 
 exported!(
     /// What the scheduler knows of a timer.
     fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
-        let inspect = |scheduler: &Scheduler<Call>, id| {
-            let (timer, data) = scheduler.inspect(id, |call| Data(call.data)).ok_or(code::ABSENT)?;
+        let inspect = || {
+            let (sched, id) = timer(sched, id)?;
+            let inspected = with!(sched, scheduler => scheduler.inspect(id, |call| Data(call.data)));
+            let (timer, data) = inspected.ok_or(code::ABSENT)?;
             let found = timer.info;
             Ok(tw_sched_info {
                 size: size_of::<tw_sched_info>(),
@@ -167,12 +167,15 @@ exported!(
             })
         };
         // SAFETY: the header's contract.
-        unsafe { answer::filled(info, || timer(sched, id, inspect)) }
+        unsafe { answer::filled(info, inspect) }
     }
 
     /// The `int` id of a timer.
     fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
-        answer::code(|| timer(sched, id, |scheduler, id| scheduler.int_id(id).ok_or(code::ABSENT)))
+        answer::code(|| {
+            let (sched, id) = timer(sched, id)?;
+            with!(sched, scheduler => scheduler.int_id(id)).ok_or(code::ABSENT)
+        })
     }
 
     /// When a timer is due.
@@ -186,8 +189,9 @@ exported!(
         // SAFETY: 1. The header's contract. 2. The number of ms fits an `i64`, since 2^64 ns are
         // fewer ms.
         unsafe {
-            pending(sched, id, ms, |scheduler, due| {
-                nanoseconds(due.duration_since(scheduler.now())).div_ceil(1_000_000) as i64
+            pending(sched, id, ms, |sched, due| {
+                let now = with!(sched, scheduler => scheduler.now());
+                nanoseconds(due.duration_since(now)).div_ceil(1_000_000) as i64
             })
         }
     }
@@ -195,8 +199,8 @@ exported!(
     /// Writes the counters of a scheduler.
     fn tw_sched_get_counts(sched: *const tw_sched, counts: *mut tw_sched_counts) -> c_int {
         let count = || {
-            let scheduler = &shared(sched)?.scheduler;
-            let counted = scheduler.statistics();
+            let sched = shared(sched)?;
+            let counted = with!(sched, scheduler => scheduler.statistics());
             Ok(tw_sched_counts {
                 size: size_of::<tw_sched_counts>(),
                 timers: counted.timers as u64,
@@ -208,7 +212,7 @@ exported!(
                 overruns: counted.overruns,
                 passes: counted.passes,
                 steps: counted.steps,
-                heap_bytes: scheduler.heap_bytes() as u64,
+                heap_bytes: with!(sched, scheduler => scheduler.heap_bytes()) as u64,
                 late_mean_ns: nanoseconds(counted.lateness.mean()),
                 late_half_ns: nanoseconds(counted.lateness.quantile(0.5)),
                 late_most_ns: nanoseconds(counted.lateness.quantile(0.99)),
@@ -222,7 +226,7 @@ exported!(
     /// Every timer, as a table.
     fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
-            let dump = shared(sched)?.scheduler.try_dump().map_err(refused)?;
+            let dump = with!(shared(sched)?, scheduler => scheduler.try_dump()).map_err(refused)?;
             // SAFETY: the header's contract.
             Ok(unsafe { write_text(text, bytes, &dump) })
         })
@@ -231,7 +235,7 @@ exported!(
     /// The counters as text, in total and by call site.
     fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
-            let report = shared(sched)?.scheduler.try_report().map_err(refused)?;
+            let report = with!(shared(sched)?, scheduler => scheduler.try_report()).map_err(refused)?;
             // SAFETY: the header's contract.
             Ok(unsafe { write_text(text, bytes, &report) })
         })
@@ -240,6 +244,6 @@ exported!(
     /// Verifies the scheduler.
     fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> c_int {
         // SAFETY: the header's contract.
-        unsafe { answer::verdict(text, bytes, || Ok(shared(sched)?.scheduler.check())) }
+        unsafe { answer::verdict(text, bytes, || Ok(with!(shared(sched)?, scheduler => scheduler.check()))) }
     }
 );

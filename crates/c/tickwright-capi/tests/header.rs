@@ -201,7 +201,7 @@ fn confirmations() -> String {
     alike! {
         tw_expired { size, timer, deadline, expiry }
         tw_advance { size, delivered, moved }
-        tw_sched_options { size, family, clock, tick_ns, capacity }
+        tw_sched_options { size, family, clock, tick_ns, capacity, flags }
         tw_firing { size, sched, id, due_ns, now_ns, overruns, token }
         tw_timing { base, missed, when_ns, period_ns, slack_ns, since_ns, reserved }
         tw_job { size, call, data, cleanup, token, flags, timing }
@@ -216,6 +216,7 @@ fn confirmations() -> String {
     for number in [
         "tw_family",
         "tw_clock",
+        "tw_sched_flags",
         "tw_odict_how",
         "tw_base",
         "tw_missed",

@@ -3,7 +3,7 @@
  * You choose where the callbacks run. Poll tw_sched_fd and call tw_sched_run in a loop of your own.
  * Or start a thread with tw_sched_start_thread. Timers with equal due times run in the order in
  * which they were armed. No timer runs before it is due. Any thread may call any function at any
- * time, except tw_sched_destroy.
+ * time, except tw_sched_destroy. A program of one thread saves the lock by TW_SCHED_ONE_THREAD.
  *
  * A poll loop, whichever threads arm timers:
  *
@@ -82,6 +82,19 @@ typedef enum tw_clock {
     TW_CLOCK_VIRTUAL = 260    /* only tw_sched_advance moves it; its time of day begins in 1970 */
 } tw_clock;
 
+/* Flags of a scheduler. */
+typedef enum tw_sched_flags {
+    TW_SCHED_ONE_THREAD = 1 /* one thread has the scheduler, and no call takes a lock: see below */
+} tw_sched_flags;
+
+/* With TW_SCHED_ONE_THREAD the scheduler belongs to the thread that makes the first call after
+ * tw_sched_create. A call from another thread is undefined, also while the first thread makes no
+ * call. In a library with debug assertions (make PROFILE=dev) such a call writes its name to
+ * standard error and aborts. tw_sched_destroy alone may come from any thread, after the last call
+ * of the first one. tw_sched_start_thread returns -ENOTSUP. Everything else is as without the flag:
+ * a loop polls tw_sched_fd or sleeps for tw_sched_timeout_ms, and calls tw_sched_run. A forked
+ * child may use the scheduler if the thread that has it forked. */
+
 /* The options of a new scheduler. A field that is 0 stands for its default. */
 typedef struct tw_sched_options {
     size_t size;      /* of this struct, in bytes */
@@ -89,10 +102,11 @@ typedef struct tw_sched_options {
     tw_clock clock;   /* the clock that measures the time */
     uint64_t tick_ns; /* how long a tick is; 0: 1 ns, or 1 ms for the wheels */
     size_t capacity;  /* number of timers that need no later allocation */
+    uint64_t flags;   /* TW_SCHED_... */
 } tw_sched_options;
 
 #define TW_SCHED_OPTIONS_INIT \
-    { sizeof(tw_sched_options), TW_FAMILY_DEFAULT, TW_CLOCK_DEFAULT, 0, 0 }
+    { sizeof(tw_sched_options), TW_FAMILY_DEFAULT, TW_CLOCK_DEFAULT, 0, 0, 0 }
 
 /* Sets all options to their defaults. `size` is sizeof(tw_sched_options).
  *
@@ -108,7 +122,7 @@ TW_API int tw_sched_options_init(tw_sched_options *options, size_t size);
  * Returns:
  *   0  done
  * Errors: -E2BIG, -ENOMEM; and
- *   -EINVAL  also if `family` is no tw_family, or `clock` is no tw_clock
+ *   -EINVAL  also if `family` is no tw_family, `clock` is no tw_clock, or `flags` has another bit
  * Threads: any. */
 TW_API int tw_sched_create(tw_sched **sched, const tw_sched_options *options);
 
@@ -603,6 +617,7 @@ TW_API ptrdiff_t tw_sched_run(tw_sched *sched, size_t budget);
  *   0  done
  * Errors: -EINVAL, -ENOMEM, -EAGAIN, -ECANCELED; and
  *   -EALREADY  the scheduler has a thread or a descriptor
+ *   -ENOTSUP   the scheduler has TW_SCHED_ONE_THREAD
  * Threads: any. */
 TW_API int tw_sched_start_thread(tw_sched *sched, const char *name);
 

@@ -95,6 +95,14 @@ impl<C> LocalScheduler<C> {
     pub fn local(settings: Settings) -> Self {
         Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Local>>())
     }
+
+    /// Like [`try_new`](Scheduler::try_new), for one thread.
+    ///
+    /// # Errors
+    /// As `try_new`.
+    pub fn try_local(settings: Settings) -> Result<Self, Refusal> {
+        Self::with(TimerSet::try_new(settings)?).ok_or(Refusal::Full)
+    }
 }
 
 impl<C, L: Access> Scheduler<C, L> {
