@@ -19,6 +19,7 @@ mod error_texts;
 pub mod coroutine;
 #[doc(hidden)]
 pub mod fork;
+mod jitter;
 #[cfg(feature = "record")]
 pub mod record;
 pub mod scheduler;
@@ -28,6 +29,7 @@ pub mod time;
 mod time_queue;
 mod would_deadlock;
 
+pub use jitter::jitter;
 #[doc(no_inline)]
 pub use tickwright_core::*;
 pub use time_queue::{Fired, TimeQueue};

@@ -21,6 +21,9 @@ pub struct SharedTimers;
 #[doc = include_str!("../../../../docs/scheduler.md")]
 pub struct Callbacks;
 
+#[doc = include_str!("../../../../docs/recipes.md")]
+pub struct Recipes;
+
 #[cfg(feature = "record")]
 #[doc = include_str!("../../../../docs/recording.md")]
 pub struct Recording;
