@@ -2,7 +2,9 @@
 """What can be checked of pages and comments without reading them. rumdl checks the width of pages,
 their links and headings (.rumdl.toml). First each check is broken in a made-up tree, and must fail.
 
-- README.md has at most 130 lines. The summary of the book lists each page.
+- README.md has at most 120 lines. The summary of the book lists each page.
+- Words of pages, strings of short sentences, and sentences that begin with "So" are no more than
+  they were (`BOUNDS`): lower a bound when a change makes its number fall.
 - Comments of sources have at most 100 columns, but for rows of tables.
 - A fact, invariant, promise, ground rule or clause that is named by its number is there.
 - Each code block of README and book is compiled, run or parsed by some test.
@@ -17,7 +19,11 @@ import sys
 import tempfile
 import tomllib
 
-COLUMNS, README_LINES = 100, 130
+COLUMNS, README_LINES = 100, 120
+# What there may be of it. A string is two or more sentences of at most seven words, one after the
+# other. "So" counts in pages and in comments of Rust.
+BOUNDS = {"words of Markdown": 36_000, "strings of short sentences": 5, 'sentences that begin with "So"': 214}
+SHORT = 7
 CONTRACT = "crates/timers/tickwright-core/src/contract.rs"
 FAMILIES = "crates/timers/tickwright-core/src/structures.rs"
 WORDS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
@@ -26,8 +32,8 @@ WORDS = {word: n for n, word in enumerate("zero one two three four five six seve
 class Tree:
     """The files of a checkout, by their paths from its top."""
 
-    def __init__(self, root):
-        self.root = pathlib.Path(root)
+    def __init__(self, root, bounds):
+        self.root, self.bounds = pathlib.Path(root), bounds
         git = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(git, capture_output=True, check=True).stdout.decode().split("\0")
         # A link names a file that is listed itself.
@@ -82,6 +88,29 @@ def widths(tree):
     for path in tree.ends(".md"):
         if path.startswith("docs/") and path not in listed | {summary}:
             yield f"{path}: {summary} does not list it"
+
+
+def sentences(text):
+    """The sentences of a text of one paragraph, without its code."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])", re.sub(r"`[^`]*`", "`x`", text))
+
+
+def paragraphs(text):
+    """The paragraphs and items of a page, apart from blocks, headings and tables."""
+    lines = [re.sub(r"^\s*(?:[-*]|\d+\.) ", "\n\n", line) for _, line in split(text)[0] if not re.match(r"\s*[|#]", line)]
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", "\n".join(lines)) if part.strip()]
+
+
+def style(tree):
+    """More words, strings of short sentences, or sentences that begin with "So" than there were."""
+    pages = [tree.text(path) for path in tree.ends(".md")]
+    texts = [part for page in pages for part in paragraphs(page)]
+    remarks = [" ".join(lines) for path in tree.ends(".rs") for _, lines in comments(tree.text(path))]
+    short = ["".join("s" if len(one.split()) <= SHORT else "l" for one in sentences(text)) for text in texts]
+    found = [sum(len(page.split()) for page in pages), sum(len(re.findall("ss+", marks)) for marks in short),
+             sum(len(re.findall(r"(?:^|[.!?] )So\b", text)) for text in texts + remarks)]
+    yield from (f"{count} {what}, and at most {bound} are allowed: join what belongs together, or cut"
+                for (what, bound), count in zip(tree.bounds.items(), found) if count > bound)
 
 
 def comments(text):
@@ -242,9 +271,9 @@ def ratios(tree):
                 yield f"README.md: {work} is {right} in {record}"
 
 
-def problems(root):
-    tree = Tree(root)
-    return [message for check in (widths, references, blocks, counts, crates, ratios) for message in check(tree)]
+def problems(root, bounds=BOUNDS):
+    tree = Tree(root, bounds)
+    return [message for check in (widths, style, references, blocks, counts, crates, ratios) for message in check(tree)]
 
 
 LIB, LONG = "crates/timers/tickwright-core/src/lib.rs", "word " * 25
@@ -269,7 +298,10 @@ GOOD = {
 }
 # Each break: a file, what is replaced, by what, and a word of the message.
 BREAKS = [
-    ("README.md", "# A\n", "# A\n" + "line\n" * 130, "more than 130"),
+    ("README.md", "# A\n", "# A\n" + "line\n" * 120, "more than 120"),
+    ("docs/a.md", "# A page\n", "# A page\n\n" + "word " * 9, "words of Markdown"),
+    ("docs/a.md", "# A page\n", "# A page\n" + "\nIt is. It was.\n", "strings of short"),
+    ("docs/a.md", "# A page\n", "# A page\n\nIt is so. So be it.\n", "begin with"),
     (LIB, "/// Keeps", f"/// {LONG}\n/// Keeps", "100 columns"),
     (LIB, "struct A;", f"struct A; // {LONG}", "100 columns"),
     ("ci/pages.sh", "# Short.", f"# {LONG}", "100 columns"),
@@ -302,7 +334,7 @@ def self_test(folder):
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
-        return problems(folder)
+        return problems(folder, dict(zip(BOUNDS, (111, 1, 0))))
 
     subprocess.run(["git", "init", "-q", folder], check=True)
     assert said(GOOD) == [], said(GOOD)
