@@ -3,13 +3,12 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use crate::contract::shared;
 use tickwright::scheduler::{Cancelled, Refused, TimerId, Timing, When};
 use tickwright::time::Instant;
 use tickwright_boundary::answer::{self, aligned, put};
 use tickwright_boundary::{code, exported, grow};
 
-use crate::handle::{Call, tw_sched, tw_sched_fn, with};
+use crate::handle::{Call, shared, tw_sched, tw_sched_fn, with};
 use crate::job::{
     Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
 };

@@ -4,21 +4,16 @@
 use core::cell::Cell;
 use core::ffi::c_int;
 
-use tickwright_boundary::state::{self, Lendable};
+use tickwright_boundary::state::{self, Lendable, Shared};
 
-use crate::handle::tw_sched;
-
-/// Returns the scheduler at `at`, which may be used or is being destroyed.
+/// Returns the object at `at`, which may be used or is being destroyed.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if no scheduler is there.
+/// [`INVALID`](tickwright_boundary::code::INVALID) if no such object is there.
 #[inline]
-pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
+pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     // SAFETY: the header's contract.
-    let sched = unsafe { state::shared(at) }?;
-    #[cfg(debug_assertions)]
-    sched.check_thread();
-    Ok(sched)
+    unsafe { state::shared(at) }
 }
 
 /// Returns the state of the object at `at`, which may be used.

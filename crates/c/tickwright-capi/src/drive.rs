@@ -14,8 +14,7 @@ use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::is_ending;
 use tickwright_boundary::{answer, code, exported};
 
-use crate::contract::shared;
-use crate::handle::{Call, Driver, Timers, tw_sched, with};
+use crate::handle::{Call, Driver, Timers, shared, tw_sched, with};
 #[cfg(target_os = "linux")]
 use crate::scheduler::system_clock;
 

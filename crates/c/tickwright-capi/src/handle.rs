@@ -20,7 +20,7 @@ use tickwright::time::{Clock, DriverThread, VirtualHost};
 use tickwright_boundary::code;
 use tickwright_boundary::state::Shared;
 
-use crate::contract::shared;
+use crate::contract;
 
 /// What the scheduler tells a callback.
 #[repr(C)]
@@ -116,6 +116,19 @@ pub struct tw_sched {
     /// The thread that has a scheduler of one thread; 0 before its first call.
     #[cfg(debug_assertions)]
     pub(crate) owner: AtomicUsize,
+}
+
+/// Returns the scheduler at `at`, which may be used or is being destroyed. A library with debug
+/// assertions aborts if another thread than its own uses a scheduler of one thread.
+///
+/// # Errors
+/// [`INVALID`](tickwright_boundary::code::INVALID) if no scheduler is there.
+#[inline]
+pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
+    let sched = contract::shared(at)?;
+    #[cfg(debug_assertions)]
+    sched.check_thread();
+    Ok(sched)
 }
 
 /// The scheduler of a handle: threads share it, or one thread has it. `repr(C)`, so that both are

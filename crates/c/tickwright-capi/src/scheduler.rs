@@ -15,10 +15,9 @@ use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::{self, Shared, begin, create, destroy, end};
 use tickwright_boundary::{code, end_of, exported};
 
-use crate::contract::shared;
 use crate::family::{TW_FAMILY_DEFAULT, structure, tw_family};
 pub use crate::handle::tw_sched;
-use crate::handle::{Call, Driver, RETURNING, Timers, forget_threads, timer, tw_clock, with};
+use crate::handle::{Call, Driver, RETURNING, Timers, forget_threads, shared, timer, tw_clock, with};
 use crate::job::{
     TW_CLOCK_BOOTTIME, TW_CLOCK_DEFAULT, TW_CLOCK_MONOTONIC, TW_CLOCK_REALTIME, TW_CLOCK_VIRTUAL,
     TW_SCHED_ONE_THREAD, after, cancelled, refused, since, timing, tw_timing,

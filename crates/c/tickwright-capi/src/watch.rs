@@ -9,8 +9,7 @@ use tickwright_boundary::answer::{self, aligned, put, write_text};
 use tickwright_boundary::grow::Growing;
 use tickwright_boundary::{code, end_of, exported};
 
-use crate::contract::shared;
-use crate::handle::{timer, tw_sched, with};
+use crate::handle::{shared, timer, tw_sched, with};
 use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
 
 /// The number of a timer's state.

@@ -291,8 +291,8 @@ impl<P: HasShard, S> Roster<P, S> {
     }
 }
 
-/// The methods of [`Threads`](crate::threads::Threads) that a model implements with its roster and its
-/// clock.
+/// The methods of [`Threads`](crate::threads::Threads) that a model implements with its roster and
+/// its clock.
 macro_rules! answers_of_roster {
     () => {
         fn detach(&self, id: ThreadId) -> Result<(), JoinError> {

@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd as _;
 use crate::io::poll;
 
 /// Switches between our way and NGPT's at single steps of a thread's life, with the feature
-/// `testing`. NGPT's other ways are settings: no [guard](super::ManyToMany::guard), no stack that is
-/// [kept](super::ManyToMany::keep), a name for each thread.
+/// `testing`. NGPT's other ways are settings: no [guard](super::ManyToMany::guard), no stack that
+/// is [kept](super::ManyToMany::keep), a name for each thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
     /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a
