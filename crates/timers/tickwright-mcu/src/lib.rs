@@ -38,7 +38,9 @@
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
-//! (the crate `critical-section`). A whole project to copy is in the folder `firmware/template`.
+//! by the crate `critical-section`. Most crates of chips have a feature for that; a test on a
+//! computer takes the feature `std` of `critical-section` as a dev-dependency. A whole project to
+//! copy, with several periods and a cancel, is in the folder `firmware/template`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -16,6 +16,38 @@ use crate::widened::{mask, widen};
 
 /// What differs from chip to chip: a counter that runs freely, and an alarm. Both count the same
 /// ticks.
+///
+/// A counter of 16 bits, whose alarm compares for equality:
+///
+/// ```
+/// # mod registers {
+/// #     pub fn count() -> u16 { 0 }
+/// #     pub fn set_compare(_: u16) {}
+/// #     pub fn clear_flag() {}
+/// #     pub fn raise_flag() {}
+/// # }
+/// use tickwright_mcu::{Chip, Tick};
+///
+/// struct Board;
+///
+/// impl Chip for Board {
+///     const HZ: u64 = 32_768;
+///     const COUNTER_BITS: u32 = 16;
+///
+///     fn count(&mut self) -> u32 {
+///         registers::count().into()
+///     }
+///
+///     fn alarm_in(&mut self, ticks: Tick) {
+///         let start = registers::count();
+///         registers::clear_flag();
+///         registers::set_compare(start.wrapping_add(ticks as u16));
+///         if Tick::from(registers::count().wrapping_sub(start)) >= ticks {
+///             registers::raise_flag(); // It passed while it was being set.
+///         }
+///     }
+/// }
+/// ```
 pub trait Chip {
     /// Ticks a second.
     const HZ: u64;
@@ -28,8 +60,9 @@ pub trait Chip {
     /// not matter.
     fn count(&mut self) -> u32;
 
-    /// Lets the alarm interrupt in `ticks` ticks, from 1 to [`LONGEST_ALARM`](Self::LONGEST_ALARM),
-    /// in the place of an alarm that was set before.
+    /// Lets the alarm interrupt in `ticks` ticks, in the place of an alarm that was set before:
+    /// from 1 to [`LONGEST_ALARM`](Self::LONGEST_ALARM), and at most half a turn of the counter. An
+    /// interrupt while nothing is due does no harm.
     ///
     /// The alarm must also come when this tick passes while it is being set. An alarm that compares
     /// for equality is set at least as far ahead as setting it takes.

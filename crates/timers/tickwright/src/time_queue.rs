@@ -160,7 +160,8 @@ impl<T, F: Family> TimeQueue<T, F> {
     }
 
     /// How long a loop may sleep from `now` on: zero if a timer is due, `None` if none is pending.
-    /// Over a wheel the loop may wake before a timer is due, and then sleeps again.
+    /// After a cancel or a re-arm it may be shorter than until the next timer: the loop then sleeps
+    /// again. Round it up for a `poll` in milliseconds.
     #[must_use]
     #[inline]
     pub fn timeout(&self, now: Instant) -> Option<Duration> {
