@@ -35,6 +35,7 @@ use tickwright::time::Lateness;
 use tickwright_core::SlabQueue;
 
 use crate::driver::Driver;
+use crate::pace::Pace;
 use crate::sync::{Arc, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex, Ordering};
 use crate::time::Time;
 
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     pub(crate) shards: Box<[Shard]>,
     pub(crate) time: Time,
     pub(crate) driver: Driver,
+    pub(crate) pace: Pace,
     /// The number of handles. Timers are none.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]

@@ -28,6 +28,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use tickwright_core::Key;
 
 use crate::node::{Core, Locked, Node, Shard, State};
+use crate::pace::Handed;
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 
@@ -43,14 +44,31 @@ const BATCH: usize = 32;
 #[derive(Default)]
 pub(crate) struct Taken {
     timers: Vec<(Arc<Node>, Option<Waker>)>,
+    /// How many different ticks were due.
+    pub(crate) ticks: u64,
     /// How many wakers were called, and the first panic of one.
     woken: usize,
-    panic: Option<Box<dyn Any + Send>>,
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
+}
+
+impl core::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Taken").field("timers", &self.timers.len()).finish_non_exhaustive()
+    }
 }
 
 impl Taken {
-    /// Calls every waker, even if one panics. No lock is held.
-    fn release(&mut self) {
+    /// Calls every waker, even if one panics. No lock is held. With `handed` it calls one waker,
+    /// and hands over the others before.
+    pub(crate) fn release(&mut self, handed: Option<&Handed<Self>>) {
+        let first = handed.and_then(|_| self.timers.iter().position(|(_, waker)| waker.is_some()));
+        if let (Some(handed), Some(first)) = (handed, first) {
+            self.timers.swap(0, first);
+            let others = self.timers.drain(1..);
+            if others.len() > 0 {
+                handed.give(|all| all.timers.extend(others));
+            }
+        }
         for (node, waker) in self.timers.drain(..) {
             let Some(waker) = waker else { continue };
             self.woken += 1;
@@ -66,7 +84,7 @@ impl Taken {
     /// # Panics
     /// Resumes the first panic of a waker.
     pub(crate) fn end(mut self) -> usize {
-        self.release();
+        self.release(None);
         match self.panic.take() {
             Some(panic) => resume_unwind(panic),
             None => self.woken,
@@ -170,14 +188,21 @@ impl Core {
     /// Fires the due timers of all shards, on this thread. Returns what it has fired, and the tick
     /// at which the next timer is filed; [`u64::MAX`] if none is.
     pub(crate) fn pass(&self) -> (Taken, u64) {
+        self.pass_to(None)
+    }
+
+    /// Like [`pass`](Self::pass). With `handed` it calls one waker of each batch, and hands over
+    /// the others.
+    pub(crate) fn pass_to(&self, handed: Option<&Handed<Taken>>) -> (Taken, u64) {
         let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
-            next = next.min(self.run_shard(shard, &mut taken));
+            next = next.min(self.run_shard(shard, &mut taken, handed));
         }
         (taken, next)
     }
 
-    fn run_shard(&self, shard: &Shard, taken: &mut Taken) -> u64 {
+    fn run_shard(&self, shard: &Shard, taken: &mut Taken, handed: Option<&Handed<Taken>>) -> u64 {
+        let mut last = u64::MAX;
         loop {
             let nanos = self.time.now();
             let now = self.time.tick(nanos);
@@ -186,6 +211,7 @@ impl Core {
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
+                taken.ticks += u64::from(core::mem::replace(&mut last, expired.expiry) != expired.expiry);
                 state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.time.start(due)));
             }
             let next = state.raise_alarm();
@@ -196,7 +222,7 @@ impl Core {
                 }
                 continue;
             }
-            taken.release();
+            taken.release(handed);
         }
     }
 

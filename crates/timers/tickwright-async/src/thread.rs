@@ -8,6 +8,8 @@ use tickwright::time::{DriverThread, Instant, Parker, SystemClock};
 
 use crate::driver::Driver;
 use crate::node::Core;
+use crate::pace::Load;
+use crate::shard::Taken;
 use crate::sync::{Arc, Ordering};
 
 impl Core {
@@ -44,9 +46,28 @@ impl Core {
         }
     }
 
-    /// Brings the alarm forward to a tick, unless no clock ever reaches that tick.
+    /// Fires what is due, at the driver's pace. Returns what it has fired, and when to fire again.
+    pub(crate) fn turn(&self, load: &mut Load) -> (Taken, u64) {
+        let (pace, now) = (&self.pace, self.time.now());
+        // No poll has called these in time.
+        let mut late = pace.handed.take();
+        late.release(None);
+        // Without handles the thread may end, and nobody would look again.
+        let hands_over = pace.hands_over(load) && self.handles.load(Ordering::Acquire) > 0;
+        let (mut fired, next) = self.pass_to(hands_over.then_some(&pace.handed));
+        fired.panic = late.panic.or(fired.panic);
+        let next = pace.next(load, now, fired.ticks, self.time.start(next));
+        (fired, next)
+    }
+
+    /// Brings the alarm forward to a tick or to the end of the driver's rest.
     fn look_at(&self, alarm: &Parker<SystemClock>, tick: u64) {
         let at = self.time.start(tick);
+        self.bring_forward(alarm, if at < u64::MAX { self.pace.after_rest(at) } else { at });
+    }
+
+    /// Brings the alarm forward, unless no clock ever reaches that time.
+    fn bring_forward(&self, alarm: &Parker<SystemClock>, at: u64) {
         if at < u64::MAX {
             alarm.bring_forward(Instant::from_nanos(at));
         }
@@ -59,11 +80,11 @@ impl Core {
         // Several threads may have filed timers since the last thread's last look, and each has
         // told only of its own. So the thread begins with a look at all shards.
         self.look_at(&parker, 0);
-        let (core, alarm) = (Arc::clone(self), Arc::clone(&parker));
+        let (core, alarm, mut load) = (Arc::clone(self), Arc::clone(&parker), Load::default());
         let drive = move || {
-            let (fired, next) = core.pass();
+            let (fired, next) = core.turn(&mut load);
             if !(core.handles.load(Ordering::Acquire) == 0 && core.sweep() && core.leave()) {
-                core.look_at(&alarm, next);
+                core.bring_forward(&alarm, next);
             }
             fired.end();
         };
