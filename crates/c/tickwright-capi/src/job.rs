@@ -176,19 +176,23 @@ pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
 }
 
 /// Converts a span of the caller, which must not be negative.
+#[inline]
 fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
 /// Converts a delay of the caller to ns. A delay beyond the clock's end stays beyond the end.
+#[inline]
 fn delay(delay_ms: i64) -> Result<u64, c_int> {
     Ok(span(delay_ms)?.saturating_mul(1_000_000))
 }
 
+#[inline]
 pub(crate) fn after(delay_ms: i64) -> Result<Timing, c_int> {
     Ok(Timing::after_nanos(delay(delay_ms)?))
 }
 
+#[inline]
 pub(crate) fn since(since_ns: u64, delay_ms: i64) -> Result<Timing, c_int> {
     Ok(Timing::since_nanos(Instant::from_nanos(since_ns), delay(delay_ms)?))
 }
@@ -225,6 +229,7 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
 }
 
 /// Makes a callback without a clean-up function.
+#[inline]
 pub(crate) fn simple(run: tw_sched_fn, data: *mut c_void, variable: bool) -> Result<Call, c_int> {
     Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable, token: core::ptr::null() })
 }

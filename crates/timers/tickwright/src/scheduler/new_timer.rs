@@ -9,7 +9,7 @@ use super::results::Cancelled;
 #[cfg(doc)]
 use super::results::Next;
 use super::results::Refused;
-use super::scheduler::{Core, Scheduler};
+use super::scheduler::{Held, Scheduler};
 use super::site::{Origin, Site};
 use super::table::TimerId;
 #[cfg(doc)]
@@ -62,28 +62,26 @@ impl<C, L: Access> Scheduler<C, L> {
         self.timer(Timing::after(delay)).add(callback)
     }
 
-    /// Runs `act` on the callback under the lock, unless the [gate](Gate) refuses the callback.
-    /// `timing` is that of the timer, or `None` if `act` arms none.
+    /// Takes the lock for a timer with this `timing`, or `None` if it is not armed. Returns whether
+    /// its arm must wake a loop, or the callback if the [gate](Gate) refuses it.
     #[inline(always)]
-    fn admit<R>(
-        &self,
-        timing: Option<Timing>,
-        callback: C,
-        act: impl FnOnce(&mut Core<C, L>, C) -> Result<R, Refused<C>>,
-    ) -> Result<R, Refused<C>> {
+    fn admit(&self, timing: Option<Timing>, callback: C) -> Result<(Held<'_, C, L>, bool, C), Refused<C>> {
         let mut core = self.lock();
-        let wakes = match core.gate {
-            Gate::Open => false,
-            _ => match core.passes(timing) {
-                Ok(wakes) => wakes,
-                Err(reason) => return Err(Refused { reason, payload: callback }),
-            },
-        };
-        let done = act(&mut core, callback);
-        if wakes {
-            self.end_sleep(core, done.is_ok());
+        if matches!(core.gate, Gate::Open) {
+            return Ok((core, false, callback));
         }
-        done
+        match core.passes(timing) {
+            Ok(wakes) => Ok((core, wakes, callback)),
+            Err(reason) => Err(Refused { reason, payload: callback }),
+        }
+    }
+
+    /// Releases the lock of [`admit`](Self::admit), and wakes a loop if it must.
+    #[inline(always)]
+    fn release(&self, core: Held<'_, C, L>, wakes: bool, armed: bool) {
+        if wakes {
+            self.end_sleep(core, armed);
+        }
     }
 
     /// Begins a new timer with this `timing`. Its origin is the calling line.
@@ -110,7 +108,8 @@ impl<C, L: Access> Scheduler<C, L> {
     /// # Errors
     /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
     pub fn keep(&self, origin: &impl Origin, callback: C) -> Result<TimerId, Refused<C>> {
-        self.admit(None, callback, |core, callback| core.timers.keep(origin, callback))
+        let (mut core, _, callback) = self.admit(None, callback)?;
+        core.timers.keep(origin, callback)
     }
 }
 
@@ -195,8 +194,7 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     /// scheduler is shut down.
     #[expect(clippy::should_implement_trait, reason = "as `Scheduler::add`: nobody adds a timer by `+`")]
     pub fn add(self, callback: C) -> Result<TimerId, Refused<C>> {
-        let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(timing), callback, |core, callback| core.timers.add(timing, &origin, callback))
+        self.add_numbered(callback).map(|(id, _)| id)
     }
 
     /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step: no thread
@@ -217,11 +215,13 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     #[doc(hidden)]
     pub fn place(self, old: Option<TimerId>, callback: C) -> Result<Placed<C>, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(timing), callback, |core, callback| {
-            let (id, int_id) = core.timers.add_numbered(timing, &origin, callback)?;
+        let (mut core, wakes, callback) = scheduler.admit(Some(timing), callback)?;
+        let placed = core.timers.add_numbered(timing, &origin, callback).map(|(id, int_id)| {
             let old = old.map_or(Cancelled::NotFound, |old| core.remove(old, true));
-            Ok(Placed { id, int_id, old })
-        })
+            Placed { id, int_id, old }
+        });
+        scheduler.release(core, wakes, placed.is_ok());
+        placed
     }
 
     /// For the C interface: like [`add`](Self::add), but returns both ids as `place` does.
@@ -232,8 +232,9 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     #[inline(always)]
     pub fn add_numbered(self, callback: C) -> Result<(TimerId, i32), Refused<C>> {
         let Self { scheduler, timing, origin } = self;
-        scheduler.admit(Some(timing), callback, |core, callback| {
-            core.timers.add_numbered(timing, &origin, callback)
-        })
+        let (mut core, wakes, callback) = scheduler.admit(Some(timing), callback)?;
+        let added = core.timers.add_numbered(timing, &origin, callback);
+        scheduler.release(core, wakes, added.is_ok());
+        added
     }
 }

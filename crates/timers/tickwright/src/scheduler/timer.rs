@@ -76,6 +76,7 @@ pub(super) struct Aim {
 
 impl Entry {
     /// Makes a timer that is not armed.
+    #[inline]
     pub(super) fn idle(site: u16) -> Self {
         Self {
             due: 0,

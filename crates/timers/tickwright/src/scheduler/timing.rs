@@ -103,6 +103,7 @@ impl Timing {
         })
     }
 
+    #[inline]
     fn aimed(target: Target) -> Self {
         Self { target, period_ns: None, missed: Missed::default(), slack_ns: 0 }
     }
