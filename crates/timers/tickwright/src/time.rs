@@ -63,6 +63,8 @@
 mod alarm;
 mod clock;
 mod driver_thread;
+#[cfg(all(windows, not(loom)))]
+mod exact;
 mod instant;
 mod lateness;
 mod parker;

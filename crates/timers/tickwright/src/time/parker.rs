@@ -8,7 +8,7 @@ use std::sync::Weak;
 
 use super::{Alarm, Clock, Instant, Watcher};
 use crate::fork::{ForkLock, Order};
-use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait, wait_for};
+use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait};
 
 /// Why [`Parker::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,9 @@ pub struct Parker<K: Clock> {
     state: ForkLock<State>,
     /// Notified when the alarm becomes earlier than `until`.
     called: Condvar,
+    /// The threads that sleep for a time, which are notified with `called`.
+    #[cfg(all(windows, not(loom)))]
+    sleepers: super::exact::Sleepers,
     /// Notified when the sleeper has gone to sleep, and when the parker is stopped.
     resting: Condvar,
 }
@@ -110,6 +113,8 @@ impl<K: Clock + 'static> Parker<K> {
             clock,
             state: ForkLock::try_new(Order::Alarm, state, State::forget_threads)?,
             called: Condvar::new(),
+            #[cfg(all(windows, not(loom)))]
+            sleepers: Default::default(),
             resting: Condvar::new(),
         });
         // The parker exists before it watches: a clock forgets watchers that have been dropped.
@@ -165,12 +170,15 @@ impl<K: Clock> Parker<K> {
         state.alarm.take_if(|at| *at <= now).map(|_| Woken::Due)
     }
 
-    fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn sleep<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         match state.alarm {
             Some(at) => {
                 let span = at.duration_since(self.clock.now());
                 let most = self.clock.longest_sleep().unwrap_or(Duration::MAX);
-                wait_for(&self.called, state, span.min(most))
+                #[cfg(all(windows, not(loom)))]
+                return self.sleepers.wait_for(&self.called, &self.state, state, span.min(most));
+                #[cfg(not(all(windows, not(loom))))]
+                crate::sync::wait_for(&self.called, state, span.min(most))
             }
             None => wait(&self.called, state),
         }
@@ -190,7 +198,7 @@ impl<K: Clock> Parker<K> {
     /// Ends this wait and all later ones.
     pub fn stop(&self) {
         lock(&self.state).stopped = true;
-        self.called.notify_all();
+        self.notify_sleepers();
         self.resting.notify_all();
         self.clock.idle();
     }
@@ -266,8 +274,14 @@ impl<K: Clock> Parker<K> {
         state.called |= call;
         drop(state);
         if call {
-            self.called.notify_all();
+            self.notify_sleepers();
         }
+    }
+
+    fn notify_sleepers(&self) {
+        self.called.notify_all();
+        #[cfg(all(windows, not(loom)))]
+        self.sleepers.notify_all();
     }
 }
 

@@ -1,0 +1,107 @@
+//! Windows: a timed wait that a notice ends. A condition variable rounds its time-out to the tick
+//! of the kernel, 15.6 ms. A waitable timer of high resolution keeps it to half a millisecond.
+
+use core::ptr::null;
+use core::time::Duration;
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
+
+use windows_sys::Win32::System::Threading::{
+    CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateEventW, CreateWaitableTimerExW, INFINITE, SetEvent,
+    SetWaitableTimer, TIMER_ALL_ACCESS, WaitForMultipleObjects,
+};
+
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait_for};
+
+/// The threads in a timed wait for one event. The lock of the event's data orders a wait and a
+/// notice: a thread is in the list before it releases that lock.
+#[derive(Default)]
+pub(super) struct Sleepers(Mutex<Vec<Arc<OwnedHandle>>>);
+
+impl Sleepers {
+    /// Releases the lock, waits for a notice or until `most` has passed, and takes the lock again.
+    /// It may return earlier. If the system has no objects to wait for, waits at `event`.
+    pub(super) fn wait_for<'a, T>(
+        &self,
+        event: &Condvar,
+        mutex: &'a Mutex<T>,
+        guard: MutexGuard<'a, T>,
+        most: Duration,
+    ) -> MutexGuard<'a, T> {
+        let Some(sleeper) = SLEEPER.try_with(Clone::clone).ok().flatten() else {
+            return wait_for(event, guard, most);
+        };
+        lock(&self.0).push(Arc::clone(&sleeper.notice));
+        drop(guard);
+        sleeper.sleep(most);
+        let guard = lock(mutex);
+        lock(&self.0).retain(|notice| !Arc::ptr_eq(notice, &sleeper.notice));
+        guard
+    }
+
+    /// Wakes all threads that wait.
+    pub(super) fn notify_all(&self) {
+        for notice in lock(&self.0).drain(..) {
+            // SAFETY: the handle is open, and of an event.
+            unsafe { SetEvent(notice.as_raw_handle()) };
+        }
+    }
+}
+
+/// What a thread waits for. A notice that comes after the end of a wait ends the next one.
+#[derive(Clone)]
+struct Sleeper {
+    notice: Arc<OwnedHandle>,
+    /// `None` if the system refuses a timer.
+    timer: Option<Arc<OwnedHandle>>,
+}
+
+thread_local! {
+    static SLEEPER: Option<Sleeper> = Sleeper::new();
+}
+
+/// Windows 10 before 1803 refuses the high resolution, and gets a timer of the kernel's tick.
+fn timer() -> Option<OwnedHandle> {
+    [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0].into_iter().find_map(|resolution| {
+        // SAFETY: both pointers may be null.
+        owned(unsafe { CreateWaitableTimerExW(null(), null(), resolution, TIMER_ALL_ACCESS) })
+    })
+}
+
+/// Owns a handle that a call has created; `None` if the call failed.
+fn owned(handle: RawHandle) -> Option<OwnedHandle> {
+    // SAFETY: the handle is open, and nothing else closes it.
+    (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })
+}
+
+impl Sleeper {
+    fn new() -> Option<Self> {
+        // SAFETY: both pointers may be null.
+        let notice = owned(unsafe { CreateEventW(null(), 0, 0, null()) })?;
+        Some(Self { notice: Arc::new(notice), timer: timer().map(Arc::new) })
+    }
+
+    /// Sleeps until the notice, and at most for `most`, which is rounded up.
+    fn sleep(&self, most: Duration) {
+        let timer = self.timer.as_ref().filter(|timer| set(timer, most).is_ok());
+        let handles = [self.notice.as_raw_handle(), timer.unwrap_or(&self.notice).as_raw_handle()];
+        let (count, ms) = match timer {
+            Some(_) => (2, INFINITE),
+            None => (1, most.as_nanos().div_ceil(1_000_000).try_into().unwrap_or(INFINITE).min(INFINITE - 1)),
+        };
+        // SAFETY: 1. `handles` has that many open handles; 2. they differ if there are two.
+        unsafe { WaitForMultipleObjects(count, handles.as_ptr(), 0, ms) };
+    }
+}
+
+/// Sets the timer to go off once after `span`. Negative: relative, in units of 100 ns.
+fn set(timer: &OwnedHandle, span: Duration) -> io::Result<()> {
+    let due = i64::try_from(span.as_nanos().div_ceil(100)).map_or(-i64::MAX, |units| -units);
+    // SAFETY: 1. the handle is open, and of a timer; 2. `due` may be read; 3. no function is called
+    // when the timer goes off.
+    let done = unsafe { SetWaitableTimer(timer.as_raw_handle(), &raw const due, 0, None, null(), 0) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;
