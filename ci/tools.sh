@@ -18,6 +18,11 @@ if [ "${1:-}" = all ]; then
     for crate in cargo-public-api@0.52.0 mdbook@0.5.4; do
         if missing "${crate%@*}"; then cargo install -q --locked --root "$to" "$crate"; fi
     done
+    # The version must be that of the library.
+    version="$(grep -A1 '^name = "wasm-bindgen"$' Cargo.lock | sed -n 's/^version = "\(.*\)"/\1/p')"
+    if [ "$(PATH="$to/bin:$PATH" wasm-bindgen --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+        cargo install -q --root "$to" "wasm-bindgen-cli@$version"
+    fi
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get install -qq -y valgrind mandoc libglib2.0-dev libevent-dev libuv1-dev >/dev/null 2>&1
     fi

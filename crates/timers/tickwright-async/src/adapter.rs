@@ -8,6 +8,8 @@ mod quinn;
 mod smithy;
 #[cfg(feature = "tokio")]
 mod tokio;
+#[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+mod web;
 
 #[cfg(feature = "quinn")]
 pub use quinn::QuinnRuntime;

@@ -7,14 +7,13 @@ use core::future::IntoFuture;
 use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::OnceLock;
-use std::time::Instant;
 
 use crate::delay_queue::DelayQueue;
 use crate::interval::Interval;
 use crate::settings::TimerSettings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
-use crate::time::nanos;
+use crate::time::{Instant, nanos};
 use crate::timeout::Timeout;
 use crate::timers::Timers;
 

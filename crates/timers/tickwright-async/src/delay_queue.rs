@@ -7,7 +7,6 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::time::Instant;
 
 pub use expired::{Expired, Key, NotQueued};
 use futures_core::Stream;
@@ -17,7 +16,7 @@ use crate::coop::{self, Candidate};
 use crate::node::Core;
 use crate::sleep::Sleep;
 use crate::sync::Arc;
-use crate::time::{instant, nanos, nanos_at};
+use crate::time::{Instant, instant, nanos, nanos_at};
 
 struct Entry<T> {
     value: T,

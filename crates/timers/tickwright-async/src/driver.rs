@@ -9,6 +9,10 @@ use crate::sync::{Mutex, lock};
 
 /// The driver of a core, which is called when a timer is filed for a tick before its next look.
 pub(crate) enum Driver {
+    #[cfg_attr(
+        all(feature = "web", target_family = "wasm", target_os = "unknown"),
+        expect(dead_code, reason = "a page has no thread")
+    )]
     /// A thread, which ends when no handle and no timer is left.
     Thread(Place<DriverThread<SystemClock>>),
     /// A hook of the caller, whose loop or other code runs the timers.
@@ -38,6 +42,10 @@ impl fmt::Debug for Driver {
 pub(crate) struct Place<D>(Mutex<Option<D>>);
 
 impl<D> Place<D> {
+    #[cfg_attr(
+        all(feature = "web", target_family = "wasm", target_os = "unknown"),
+        expect(dead_code, reason = "a page has no thread")
+    )]
     pub(crate) fn new() -> Self {
         Self(Mutex::new(None))
     }

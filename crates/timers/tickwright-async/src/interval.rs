@@ -5,10 +5,9 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
-use std::time::Instant;
 
 use crate::sleep::Sleep;
-use crate::time::nanos;
+use crate::time::{Instant, nanos};
 
 /// What an [`Interval`] does after a tick that came late by more than 5 ms, as in tokio. A tick
 /// that is less late counts as in time, so the choice matters little for periods below 5 ms.

@@ -84,11 +84,13 @@
 //! | `tokio` | `TimerSettings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
 //! | `record` | `TimerSettings::recorded`: a trace for `tickwright recommend` |
 //! | `sites` | `Timers::sites`, where live timers were made |
+//! | `web` | in a page: the clock of the page, and its `setTimeout` in place of a thread |
 //!
 //! # Limits
 //!
 //! - [`Instant`] is the standard library's, so `Instant::now()` does not follow the clock of a test
-//!   or a paused clock of tokio. [`now`] does, and [`Timers::now`].
+//!   or a paused clock of tokio. [`now`] does, and [`Timers::now`]. On `wasm32-unknown-unknown` the
+//!   standard library has no time: there it is [`tickwright::time::Instant`].
 //! - A forked child has no driver thread, and the timers of its parent do not fire there.
 //! - A timer belongs to the shard of the thread that created it. Another thread that uses the timer
 //!   and needs a lock takes the lock of that shard.
@@ -133,11 +135,11 @@ pub use report::TimerReport;
 pub use settings::TimerSettings;
 pub use sleep::Sleep;
 pub use slot::{Slot, SlotTimeout};
-#[doc(no_inline)]
-pub use std::time::Instant;
 pub use test_clock::TestClock;
 #[doc(no_inline)]
 pub use tickwright::time::{ClockHold, Lateness};
+#[doc(no_inline)]
+pub use time::Instant;
 pub use timeout::{Elapsed, Timeout};
 pub use timers::Timers;
 

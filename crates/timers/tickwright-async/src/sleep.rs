@@ -5,13 +5,12 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::time::Instant;
 
 use crate::node::{Core, Node};
 use crate::owner::Owner;
 use crate::pool;
 use crate::sync::Arc;
-use crate::time::{instant, nanos, nanos_at};
+use crate::time::{Instant, instant, nanos, nanos_at};
 
 /// A future that waits until a deadline, and is ready from then on. Never early.
 ///

@@ -5,7 +5,6 @@ use core::future::{Future, IntoFuture};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
@@ -13,7 +12,7 @@ use crate::node::Core;
 use crate::owner::Owner;
 use crate::pool;
 use crate::sync::Arc;
-use crate::time::{instant, nanos, nanos_at};
+use crate::time::{Instant, instant, nanos, nanos_at};
 use crate::timeout::Elapsed;
 
 /// A deadline to be used again and again: one for each connection, say.

@@ -2,12 +2,21 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::Arc;
 
 use tickwright::time::{self, Clock, SystemClock, Ticks};
 
 use crate::coop;
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+mod standard;
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub use standard::Instant;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub(crate) use standard::{instant, nanos_at};
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub use tickwright::time::Instant;
 
 /// The clock of a core, and its ticks. All times are nanoseconds, as the machine's clock counts
 /// them.
@@ -114,38 +123,15 @@ pub(crate) fn machine() -> u64 {
     SystemClock::Monotonic.now().as_nanos()
 }
 
-/// The same moment on the standard library's clock and on the machine's. The standard library's
-/// clock is read first, so that no conversion makes a deadline earlier.
-#[inline]
-fn anchor() -> (Instant, u64) {
-    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
-    *ANCHOR.get_or_init(|| {
-        let standard = Instant::now();
-        (standard, machine())
-    })
-}
-
-/// Converts our time to an instant of the standard library. If the platform has no such instant,
-/// the result is thirty years ahead.
+/// The standard library has no instants here: its clock panics.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) fn instant(nanos: u64) -> Instant {
-    let (standard, ours) = anchor();
-    if let Some(ahead) = nanos.checked_sub(ours) {
-        let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
-        standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
-    } else {
-        standard.checked_sub(Duration::from_nanos(ours - nanos)).unwrap_or(standard)
-    }
+    Instant::from_nanos(nanos)
 }
 
-/// Converts an instant of the standard library to our time. The result saturates at both ends of
-/// our clock.
-#[inline]
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) fn nanos_at(at: Instant) -> u64 {
-    let (standard, ours) = anchor();
-    match at.checked_duration_since(standard) {
-        Some(ahead) => ours.saturating_add(nanos(ahead)),
-        None => ours.saturating_sub(nanos(standard.duration_since(at))),
-    }
+    at.as_nanos()
 }
 
 impl fmt::Debug for Time {

@@ -5,11 +5,11 @@ use core::future::{Future, IntoFuture};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io;
-use std::time::Instant;
 
 use pin_project_lite::pin_project;
 
 use crate::sleep::Sleep;
+use crate::time::Instant;
 
 /// A deadline passed before the future was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,13 +4,14 @@ use core::fmt;
 use core::future::IntoFuture;
 use core::time::Duration;
 use std::io;
-use std::time::Instant;
 
 use tickwright::time::Lateness;
 
 use crate::coop;
 use crate::delay_queue::DelayQueue;
-use crate::driver::{Driver, Place};
+use crate::driver::Driver;
+#[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
+use crate::driver::Place;
 use crate::interval::Interval;
 use crate::node::{Core, State};
 use crate::report::TimerReport;
@@ -18,7 +19,7 @@ use crate::settings::TimerSettings;
 use crate::sleep::Sleep;
 use crate::slot::Slot;
 use crate::sync::{Arc, Ordering, lock};
-use crate::time::{instant, nanos, nanos_at};
+use crate::time::{Instant, instant, nanos, nanos_at};
 use crate::timeout::Timeout;
 
 /// A handle to timers, from which sleeps, time-outs and slots are made. Clones are handles to the
@@ -49,7 +50,8 @@ pub struct Timers {
 
 /// How timers are made.
 impl TimerSettings {
-    /// Creates timers and starts their thread.
+    /// Creates timers and starts their thread. In a page, with the feature `web`, the page's event
+    /// loop takes the place of the thread.
     ///
     /// # Errors
     /// The platform's error, if it starts no thread; `InvalidInput` if a clock is set.
@@ -66,6 +68,7 @@ impl TimerSettings {
 
     /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
     /// now, the next timer that is armed tries again.
+    #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
     pub(crate) fn start_or_retry(mut self) -> Timers {
         self.clock = None;
         let timers = Timers { core: self.core(Driver::Thread(Place::new())) };

@@ -10,6 +10,28 @@
 //! [`SystemClock`] has three clocks of the machine. [`VirtualHost`] has the same three clocks for a
 //! machine that a test moves by command.
 //!
+//! | system | clocks: monotonic; wall | they show | in a suspend | a parked thread waits by | it wakes within |
+//! |---|---|---|---|---|---|
+//! | Linux | `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`; `CLOCK_REALTIME` | 1 ns | monotonic stands still, boot time goes on | a futex with an absolute time, or a [`TimerFd`] | 50 us (the slack of a thread) |
+//! | Windows | `QueryPerformanceCounter`; the precise system time | 100 ns | goes on, but the wait stands still: see below | a waitable timer of high resolution; before Windows 10 1803 an ordinary one | 0.5 ms; 15.6 ms |
+//! | macOS | `CLOCK_UPTIME_RAW`; `CLOCK_REALTIME` | 42 ns on Arm; 1 us | stands still | a condition variable, relative | what the kernel coalesces |
+//! | FreeBSD | `CLOCK_MONOTONIC`; `CLOCK_REALTIME` | 1 ns | stands still | `_umtx_op` with an absolute time | what `kern.timecounter.alloweddeviation` allows: 5 % |
+//! | a page ([`web`](#pages)) | `performance.now()`; `Date.now()` | 5 us to 1 ms; 1 ms | the browser's choice | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
+//! | WASI | `clock_time_get` | the host's | the host's choice | no threads: the time-out of your own loop | - |
+//!
+//! No wait is early: each is rounded up, and the clock is read again after it. On Windows the
+//! clocks go on in a suspend, and the waits do not. A thread that waits by
+//! [`BootTime`](SystemClock::BootTime) looks at the clock each second, so what came due fires
+//! within a second of the resume. A thread that waits by [`Monotonic`](SystemClock::Monotonic)
+//! first waits for the rest of its time. Example: a timer of an hour, and after 5 minutes a suspend
+//! of 8 hours. By `Monotonic` it fires 55 minutes after the resume, by `BootTime` within a second.
+//!
+//! # Pages
+//!
+//! The standard library has no clock on `wasm32-unknown-unknown`. With the feature `web` the clocks
+//! are those of the page, and `WebAlarm` is a `setTimeout`. Without it the clocks of the machine
+//! stand still: pass a [`Clock`] of your own to whatever takes one.
+//!
 //! # What happens to timers when time does something odd
 //!
 //! *Relative*: a timer that is due a given time after it was armed. *Periodic*: a timer that is due
@@ -39,6 +61,7 @@
 //! |---|---|
 //! | [`Parker`] and [`DriverThread`] | a thread of its own, asleep until something is due |
 //! | [`TimerFd`] (Linux) | an event loop that waits for descriptors |
+//! | `WebAlarm` (feature `web`) | a page: the event loop of a browser or of node |
 //! | [`timeout_ms`], [`timeout`] | a `poll` loop whose thread alone arms timers |
 //! | [`ShardDriver`](crate::shard::ShardDriver) | a thread for a shard |
 //!
@@ -77,6 +100,8 @@ mod timeout;
 #[cfg(target_os = "linux")]
 mod timer_fd;
 mod virtual_host;
+#[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+mod web;
 
 pub use alarm::Alarm;
 pub use clock::{Clock, Timeline, Watcher};
@@ -94,3 +119,5 @@ pub use timeout::{timeout, timeout_ms};
 #[cfg(target_os = "linux")]
 pub use timer_fd::{Rung, TimerFd};
 pub use virtual_host::{ClockHold, ClockMoves, VirtualClock, VirtualHost};
+#[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+pub use web::WebAlarm;

@@ -2,17 +2,21 @@
 
 use core::fmt;
 use core::time::Duration;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::Instant;
 
 use tickwright_core::{Family, Key, KeyError, LadderQueue, Rejected, SlabQueue, Tick};
 
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+use crate::time::Instant;
 use crate::time::{Instant as Point, Ticks};
 
 /// A timer queue whose times are [`Instant`]s and [`Duration`]s of the standard library, for a loop
 /// of your own.
 ///
 /// The queue never reads a clock: the caller passes the time. So a test passes any time that it
-/// likes, and needs no sleep. A timer is never early.
+/// likes, and needs no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the
+/// standard library has no time, its times are [`time::Instant`](Point)s.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

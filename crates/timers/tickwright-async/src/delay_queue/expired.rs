@@ -1,9 +1,8 @@
 //! The key of a value in a queue, and the value after it has left.
 
 use core::fmt;
-use std::time::Instant;
 
-use crate::time::instant;
+use crate::time::{Instant, instant};
 
 /// Names a value in a [`DelayQueue`](super::DelayQueue). It is stale for ever once the value has
 /// left, also when the memory is used again.

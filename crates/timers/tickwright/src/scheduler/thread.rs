@@ -12,7 +12,8 @@ use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
 
 impl<C: Callback + Send + 'static> Scheduler<C> {
     /// Makes a scheduler and a thread called `name` that runs its callbacks. The thread ends when
-    /// the last `Arc` is dropped.
+    /// the last `Arc` is dropped. In a page, with the feature `web`, the page's event loop takes
+    /// the place of the thread.
     ///
     /// [`SchedulerThread::start`] starts a thread for a scheduler with other [`Settings`], tells
     /// what its callbacks panicked with, and ends before the scheduler does.
@@ -21,8 +22,18 @@ impl<C: Callback + Send + 'static> Scheduler<C> {
     /// The system's error if it has no thread to give.
     pub fn spawn(name: &str) -> io::Result<Arc<Self>> {
         let scheduler = Arc::new(Self::new(Settings::new()));
-        let thread = SchedulerThread::start(name, &scheduler)?;
-        scheduler.lock().thread = Some(Box::new(thread));
+        #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
+        let driver = SchedulerThread::start(name, &scheduler)?;
+        #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
+        let driver = {
+            let (_, of) = (name, Arc::downgrade(&scheduler));
+            let alarm = Arc::new(crate::time::WebAlarm::new(move || {
+                let _ = of.upgrade().map(|scheduler| scheduler.run_queue());
+            }));
+            scheduler.set_alarm(Some(Arc::clone(&alarm) as _));
+            alarm
+        };
+        scheduler.lock().thread = Some(Box::new(driver));
         Ok(scheduler)
     }
 }

@@ -55,6 +55,33 @@ impl Instant {
     }
 }
 
+/// What [`TimeQueue`](crate::TimeQueue) and the timers of futures call. There they take this type
+/// for the standard library's.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl Instant {
+    #[must_use]
+    pub fn checked_add(self, span: Duration) -> Option<Self> {
+        self.0.checked_add(nanos(span)).map(Self)
+    }
+
+    #[must_use]
+    pub fn saturating_duration_since(self, earlier: Self) -> Duration {
+        self.duration_since(earlier)
+    }
+}
+
+/// As [`duration_since`](Instant::duration_since).
+impl Sub for Instant {
+    type Output = Duration;
+
+    #[inline]
+    fn sub(self, earlier: Self) -> Duration {
+        self.duration_since(earlier)
+    }
+}
+
 /// Saturates at [`MAX`](Instant::MAX).
 impl Add<Duration> for Instant {
     type Output = Self;

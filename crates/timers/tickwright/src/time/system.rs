@@ -2,12 +2,15 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(any(test, not(target_os = "linux")))]
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+#[path = "system/page.rs"]
+mod os;
+#[cfg(any(test, not(any(target_os = "linux", all(target_family = "wasm", target_os = "unknown")))))]
 mod portable;
 
 #[cfg(target_os = "linux")]
 use linux as os;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(target_family = "wasm", target_os = "unknown"))))]
 use portable as os;
 
 use core::sync::atomic::{AtomicI64, Ordering};
@@ -23,8 +26,8 @@ use super::{Clock, Instant, Timeline};
 /// years. Elsewhere it counts from a day before the first reading in this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
-    /// Advances while the machine runs, and stands still while the machine is suspended. This is
-    /// `CLOCK_MONOTONIC`; one reading costs some 20 ns.
+    /// Advances while the machine runs, and stands still while the machine is suspended, but for
+    /// Windows (see the [table](super)). This is `CLOCK_MONOTONIC`; one reading costs some 20 ns.
     #[default]
     Monotonic,
     /// Advances while the machine is suspended, too. This is `CLOCK_BOOTTIME` on Linux. Other
@@ -55,11 +58,15 @@ impl Clock for SystemClock {
     fn wall_offset(&self) -> Option<i64> {
         static KNOWN: AtomicI64 = AtomicI64::new(i64::MIN);
 
-        (*self == Self::RealTime).then(|| offset(&KNOWN, os::monotonic, os::wall))
+        (*self == Self::RealTime).then(|| offset(&KNOWN, os::GRANULE, os::monotonic, os::wall))
     }
 
     fn longest_sleep(&self) -> Option<Duration> {
         (*self != Self::Monotonic).then_some(LOOK)
+    }
+
+    fn stands_still(&self) -> bool {
+        cfg!(all(target_family = "wasm", target_os = "unknown", not(feature = "web")))
     }
 
     fn timeline(&self) -> Option<Timeline> {
@@ -76,13 +83,18 @@ impl Clock for SystemClock {
 /// the other is the wall minus the steady time read before it. The function moves the known offset
 /// into these bounds and no further. So the known offset never moves away from the true one, and
 /// after a few readings it no longer changes.
-fn offset(known: &AtomicI64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
+///
+/// Clocks that show whole granules are behind by up to one each. The lower bound is wider by two,
+/// so that bounds of all readings meet. The upper one is not, so that no timer fires before the
+/// wall shows its date.
+fn offset(known: &AtomicI64, granule: i64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
     let steady = || i64::try_from(steady()).unwrap_or(i64::MAX);
     let before = steady();
     let wall = wall();
     let after = steady();
     let last = known.load(Ordering::Relaxed);
-    let offset = last.max(wall.saturating_sub(after)).min(wall.saturating_sub(before));
+    let least = wall.saturating_sub(after).saturating_sub(2 * granule);
+    let offset = last.max(least).min(wall.saturating_sub(before));
     // Two threads may overwrite each other's offset across a step: the next reading corrects it.
     if offset != last {
         known.store(offset, Ordering::Relaxed);

@@ -2,6 +2,9 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+/// The clocks show single nanoseconds.
+pub(super) const GRANULE: i64 = 0;
+
 #[inline]
 pub(super) fn monotonic() -> u64 {
     since_start(clock_gettime(ClockId::Monotonic))

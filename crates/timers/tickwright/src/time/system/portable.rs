@@ -9,6 +9,9 @@ use std::time::{Instant, SystemTime};
 /// interval that is an hour behind.
 const START: Duration = Duration::from_secs(86_400);
 
+/// Windows shows 100 ns, macOS the date in microseconds.
+pub(super) const GRANULE: i64 = 1000;
+
 pub(super) fn monotonic() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
 

@@ -23,7 +23,7 @@ impl Machine {
     }
 
     fn look(&self, known: &AtomicI64) -> i64 {
-        offset(known, || self.now(), || self.wall())
+        offset(known, 0, || self.now(), || self.wall())
     }
 }
 
@@ -53,7 +53,7 @@ fn an_offset_only_comes_nearer() {
         let times = [1000 * round, 1000 * round + a + b];
         let at = AtomicU64::new(0);
         let steady = || times[at.fetch_add(1, Ordering::Relaxed) as usize % 2];
-        let found = offset(&known, steady, || (1000 * round + a).cast_signed() + 5_000_000);
+        let found = offset(&known, 0, steady, || (1000 * round + a).cast_signed() + 5_000_000);
         let now = found.abs_diff(5_000_000);
         assert!(now <= error, "round {round}: {now} after {error}");
         error = now;
@@ -61,15 +61,32 @@ fn an_offset_only_comes_nearer() {
     assert!(error <= 2, "{error}");
 }
 
+/// Clocks of a page show a tenth of a millisecond, and the date in milliseconds.
+#[test]
+fn an_offset_of_coarse_clocks_settles_and_is_not_early() {
+    const GRANULE: i64 = 1_000_000;
+    let (at, truth) = (AtomicU64::new(7), 1_234_567_890_123);
+    let read = || at.fetch_add(20_011, Ordering::Relaxed);
+    let steady = || read() / 100_000 * 100_000;
+    let wall = || (read().cast_signed() + truth) / GRANULE * GRANULE;
+    let known = AtomicI64::new(i64::MIN);
+    let look = || offset(&known, GRANULE, steady, wall);
+    let steps = (0..10_000).map(|_| look()).collect::<Vec<_>>();
+    let settled = look();
+    assert!(steps[5000..].iter().all(|step| *step == settled), "{settled} for {truth}");
+    let behind = truth - settled;
+    assert!((GRANULE - 60_000..4 * GRANULE).contains(&behind), "{behind} ns behind");
+}
+
 #[test]
 fn no_value_of_a_clock_panics() {
     for steady in [0, 1, u64::MAX] {
         for wall in [i64::MIN, -1, 0, i64::MAX] {
-            let _ = offset(&AtomicI64::new(i64::MIN), || steady, || wall);
+            let _ = offset(&AtomicI64::new(i64::MIN), 1_000_000, || steady, || wall);
             // A clock that claims to be steady and is not.
             let at = AtomicU64::new(steady);
             let back = || at.fetch_sub(1, Ordering::Relaxed);
-            let _ = offset(&AtomicI64::new(i64::MAX), back, || wall);
+            let _ = offset(&AtomicI64::new(i64::MAX), 1_000_000, back, || wall);
         }
     }
 }
@@ -107,6 +124,9 @@ fn the_portable_clocks_go_on() {
     let (one, two) = (portable::monotonic(), portable::boot_time());
     assert!(two >= one);
     assert!(portable::wall() > 1_700_000_000_000_000_000);
+    let known = AtomicI64::new(i64::MIN);
+    let offset = offset(&known, portable::GRANULE, portable::monotonic, portable::wall);
+    assert!(portable::monotonic().cast_signed() + offset <= portable::wall(), "ahead of the wall");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,0 +1,41 @@
+//! Instants of the standard library, and our time.
+
+use core::time::Duration;
+use std::sync::OnceLock;
+pub use std::time::Instant;
+
+use super::{machine, nanos};
+
+/// The same moment on the standard library's clock and on the machine's. The standard library's
+/// clock is read first, so that no conversion makes a deadline earlier.
+#[inline]
+fn anchor() -> (Instant, u64) {
+    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
+    *ANCHOR.get_or_init(|| {
+        let standard = Instant::now();
+        (standard, machine())
+    })
+}
+
+/// Converts our time to an instant of the standard library. If the platform has no such instant,
+/// the result is thirty years ahead.
+pub(crate) fn instant(nanos: u64) -> Instant {
+    let (standard, ours) = anchor();
+    if let Some(ahead) = nanos.checked_sub(ours) {
+        let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
+        standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
+    } else {
+        standard.checked_sub(Duration::from_nanos(ours - nanos)).unwrap_or(standard)
+    }
+}
+
+/// Converts an instant of the standard library to our time. The result saturates at both ends of
+/// our clock.
+#[inline]
+pub(crate) fn nanos_at(at: Instant) -> u64 {
+    let (standard, ours) = anchor();
+    match at.checked_duration_since(standard) {
+        Some(ahead) => ours.saturating_add(nanos(ahead)),
+        None => ours.saturating_sub(nanos(standard.duration_since(at))),
+    }
+}
