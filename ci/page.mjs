@@ -41,9 +41,11 @@ await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
 
 // What ends with an error, or hangs, fails. The program in node changes the time-outs of this one.
 const { setTimeout: wait, clearTimeout: end } = globalThis;
+// What the browser has loaded.
+const asked = [];
 const ended = (where, start) =>
   new Promise((resolve) => {
-    const late = wait(() => resolve("nothing within a minute"), 60_000);
+    const late = wait(() => resolve(`nothing within a minute${asked.map((url) => `, ${url}`).join("")}`), 60_000);
     start((why) => {
       end(late);
       resolve(why);
@@ -68,6 +70,7 @@ if (spawnSync("chromium", ["--version"]).status !== 0) {
     </script><script type="module">import start from "./page.js"; await start();</script>`;
     const types = { js: "text/javascript", wasm: "application/wasm" };
     const server = createServer(async (request, response) => {
+      asked.push(request.url);
       if (request.method === "POST") {
         let why = "";
         for await (const part of request) why += part;
@@ -83,6 +86,7 @@ if (spawnSync("chromium", ["--version"]).status !== 0) {
     await new Promise((listens) => server.listen(0, "127.0.0.1", listens));
     const flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
     const browser = spawn("chromium", [...flags.split(" "), `--user-data-dir=${join(folder, "user")}`, `http://127.0.0.1:${server.address().port}/`]);
+    process.on("exit", () => browser.kill());
     browser.on("error", (error) => done(String(error)));
   });
 }

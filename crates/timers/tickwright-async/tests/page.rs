@@ -207,10 +207,14 @@ mod web {
     }
 
     /// A page that is busy may be late, so nothing is expected by a time.
-    async fn until(is_so: impl Fn() -> bool) {
-        while !is_so() {
+    async fn until(what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..5000 {
+            if is_so() {
+                return;
+            }
             sleep(MS).await;
         }
+        panic!("5000 sleeps went by, and not yet: {what}");
     }
 
     /// All are delivered, none is early, and what is dropped sets no time-out.
@@ -234,18 +238,20 @@ mod web {
             interval.tick().await;
         }
         assert!(tickwright_async::now() - begun >= 60 * MS);
-        until(|| left.get() == 0).await;
+        until("all sleeps end", || left.get() == 0).await;
     }
 
     async fn callbacks() {
         let before = pending();
         let timers = Scheduler::spawn("timers").unwrap();
         let (ran, start) = (Arc::new(AtomicUsize::new(0)), now());
-        let beat = Arc::clone(&ran);
+        let (beat, mut beats) = (Arc::clone(&ran), 0);
         timers
             .every(2 * MS, move |firing| {
                 assert!(now() >= firing.due);
-                if beat.fetch_add(1, Ordering::Relaxed) < 4 { Next::Again } else { Next::Done }
+                beat.fetch_add(1, Ordering::Relaxed);
+                beats += 1;
+                if beats < 5 { Next::Again } else { Next::Done }
             })
             .unwrap();
         let once = Arc::clone(&ran);
@@ -257,7 +263,7 @@ mod web {
             .unwrap();
         let wrong = timers.after(5 * MS, |_| never("it was cancelled")).unwrap();
         timers.cancel(wrong);
-        until(|| ran.load(Ordering::Relaxed) == 105).await;
+        until("six callbacks run", || ran.load(Ordering::Relaxed) == 105).await;
         timers.after(60 * MS, |_| never("the scheduler was dropped")).unwrap();
         drop(timers);
         assert_eq!(pending(), before, "a time-out is left of a scheduler that was dropped");
@@ -287,11 +293,11 @@ mod web {
             let next = now() + 20 * MS;
             due.store(next.as_nanos(), Ordering::Relaxed);
             alarm.set(Some(next));
-            until(|| rung.load(Ordering::Relaxed) == times).await;
+            until("the alarm goes off", || rung.load(Ordering::Relaxed) == times).await;
         }
         alarm.set(Some(now() + 5 * MS));
         alarm.set(Some(Instant::ZERO));
-        until(|| rung.load(Ordering::Relaxed) == 4).await;
+        until("the alarm of the past goes off", || rung.load(Ordering::Relaxed) == 4).await;
         sleep(10 * MS).await;
         assert_eq!((rung.load(Ordering::Relaxed), pending()), (4, before));
     }
