@@ -10,15 +10,16 @@
 //! The store is the file that `AT_STORE` names, or `at.db` in the home folder. A command runs at
 //! least once: after a crash in the middle of it, it runs again.
 
-use core::error::Error;
+mod common;
+
 use core::time::Duration;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use common::{Outcome, now};
 use tickwright_durable::sqlite::Sqlite;
-use tickwright_durable::{Cancelled, Due, Firing, Settings, Timers};
+use tickwright_durable::{Cancelled, Due, Settings, Timers};
 
 const USAGE: &str = "usage: at run | at 10m -- COMMAND... | at list | at cancel ID   (s, m, h, d)";
 
@@ -33,37 +34,36 @@ fn main() -> ExitCode {
     }
 }
 
-fn at(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
+fn at(arguments: &[&str]) -> Outcome<()> {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join("at.db");
+    let file = std::env::var_os("AT_STORE").map_or_else(home, PathBuf::from);
     // Other processes add timers, so the one that runs looks each second.
     let settings = Settings::named("at").rescan(Duration::from_secs(1));
+    let open = || Ok::<_, tickwright_durable::Error>(Timers::new(Sqlite::open(file)?, settings));
     match arguments {
-        ["run"] => run(Timers::new(Sqlite::open(file())?, settings)),
+        ["run"] => run(open()?),
         ["list"] => {
-            let mut timers = Timers::new(Sqlite::open(file())?, settings);
+            let mut timers = open()?;
             let mut last = None;
             while let Some(row) = timers.list(last.as_ref(), 1)?.pop() {
-                let timer = timers.get(&row.id)?.ok_or("it has just begun")?;
-                println!(
-                    "{}  in {} s  {}",
-                    row.id,
-                    (row.due - now()) / 1_000_000,
-                    words(&timer.payload).join(" ")
-                );
+                // It is gone if it began meanwhile.
+                if let Some(timer) = timers.get(&row.id)? {
+                    let seconds = (row.due - now()) / 1_000_000;
+                    println!("{}  in {seconds} s  {}", row.id, words(&timer.payload).join(" "));
+                }
                 last = Some(row);
             }
             Ok(())
         }
-        ["cancel", id] => match Timers::new(Sqlite::open(file())?, settings).cancel(id)? {
+        ["cancel", id] => match open()?.cancel(id)? {
             Cancelled::Removed => Ok(()),
             Cancelled::Running => Err("it is running, and will not run again".into()),
             Cancelled::Gone => Err(format!("there is no {id}: see `at list`").into()),
         },
         [delay, "--", command @ ..] if !command.is_empty() => {
-            let delay = seconds(delay).ok_or(USAGE)?;
+            let delay = Due::after(Duration::from_secs(seconds(delay).ok_or(USAGE)?));
             let id = now().to_string();
-            let payload = command.join("\0");
-            let mut timers = Timers::new(Sqlite::open(file())?, settings);
-            timers.add(&id, Due::after(Duration::from_secs(delay)), payload.as_bytes())?;
+            open()?.add(&id, delay, command.join("\0").as_bytes())?;
             println!("{id}");
             Ok(())
         }
@@ -71,26 +71,22 @@ fn at(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn run(mut timers: Timers<Sqlite>) -> Result<(), Box<dyn Error>> {
+fn run(mut timers: Timers<Sqlite>) -> Outcome<()> {
     loop {
-        match timers.take_due() {
-            Ok(firings) => {
-                for firing in firings {
-                    execute(&firing);
-                    timers.done(&firing);
+        for firing in timers.take_due().unwrap_or_else(|error| {
+            eprintln!("at: {error}");
+            Vec::new()
+        }) {
+            let words = words(&firing.payload);
+            match Command::new(&words[0]).args(&words[1..]).status() {
+                Ok(status) => {
+                    println!("{}: {} (attempt {}): {status}", firing.id, words.join(" "), firing.attempt)
                 }
+                Err(error) => eprintln!("{}: {}: {error}", firing.id, words[0]),
             }
-            Err(error) => eprintln!("at: {error}"),
+            timers.done(&firing);
         }
         thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(1)));
-    }
-}
-
-fn execute(firing: &Firing) {
-    let words = words(&firing.payload);
-    match Command::new(&words[0]).args(&words[1..]).status() {
-        Ok(status) => println!("{}: {} (attempt {}): {status}", firing.id, words.join(" "), firing.attempt),
-        Err(error) => eprintln!("{}: {}: {error}", firing.id, words[0]),
     }
 }
 
@@ -108,14 +104,4 @@ fn seconds(delay: &str) -> Option<u64> {
         _ => return None,
     };
     number.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-fn file() -> PathBuf {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join("at.db");
-    std::env::var_os("AT_STORE").map_or_else(home, PathBuf::from)
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

@@ -1,88 +1,162 @@
-//! `bench [TIMERS]`: adds, firings, lateness, commits and idle statements over SQLite, beside a
-//! queue that polls the same file each second.
+//! `bench [TIMERS]`: a table of what the library reaches on this machine, a million timers unless
+//! said otherwise: over SQLite, over PostgreSQL (feature `postgres`; a tenth of the timers), and
+//! beside a queue that polls a SQLite file each second. The stores are in the folder for temporary
+//! files (`TMPDIR`): its disk decides, because a commit waits for it.
 
-use core::error::Error;
+#[cfg(feature = "postgres")]
+#[path = "../tests/common/cluster.rs"]
+mod cluster;
+mod common;
+
 use core::time::Duration;
 use std::path::Path;
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use rusqlite::{Connection, params};
+use common::{Outcome, now};
+use rusqlite::Connection;
 use tickwright_durable::sqlite::Sqlite;
-use tickwright_durable::{Due, Settings, Timers};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+use tickwright_durable::{Due, Engine, Settings, Timers};
 
 fn main() -> Outcome<()> {
     let count: i64 = std::env::args().nth(1).map_or(Ok(1_000_000), |count| count.parse())?;
     let folder = std::env::temp_dir().join(format!("tickwright-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    restart(&folder.join("restart.db"), count)?;
-    durable(&folder.join("durable.db"))?;
+    println!("{:<44}{:>12}{:>14}", "", "measured", "reach");
+    let path = folder.join("durable.db");
+    let mut table = Table { engine: "SQLite", is_held: true };
+    table.measure(
+        || Ok(Sqlite::open(&path)?),
+        count,
+        [20_000.0, 10_000.0],
+        |sqlite| {
+            let one =
+                |sqlite: &mut Sqlite, sql| sqlite.connection().query_row(sql, [], |row| row.get::<_, i64>(0));
+            let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+            let dead = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size";
+            Ok((one(sqlite, size)?, format!("{} bytes of it free", one(sqlite, dead)?)))
+        },
+    )?;
     polling(&folder.join("polling.db"))?;
-    std::fs::remove_dir_all(&folder)?;
-    Ok(())
-}
-
-/// Adds in batches; a process that starts over many rows; firings as fast as they come.
-fn restart(file: &Path, count: i64) -> Outcome<()> {
-    let mut timers = Timers::new(Sqlite::open(file)?, Settings::alone());
-    let start = Instant::now();
-    for first in (0..count).step_by(1000) {
-        timers.batch(|batch| {
-            for number in first..(first + 1000).min(count) {
-                batch.add(&number.to_string(), Due::At(1 + number), b"payload")?;
-            }
-            Ok(())
+    #[cfg(feature = "postgres")]
+    if let Some(cluster) = cluster::Cluster::start("bench", &[]) {
+        use tickwright_durable::postgres::Postgres;
+        table.engine = "PostgreSQL";
+        let open = || Ok(Postgres::open(&cluster.parameters())?);
+        table.measure(open, count / 10, [0.0, 5_000.0], |postgres| {
+            let sql = "SELECT pg_total_relation_size('tickwright_timer'),
+                (SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'tickwright_timer')";
+            let row = postgres.client()?.query_one(sql, &[])?;
+            Ok((row.get(0), format!("{} dead rows", row.get::<_, i64>(1))))
         })?;
     }
-    println!("adds a second, 1000 a commit: {:.0}", count as f64 / start.elapsed().as_secs_f64());
-    drop(timers);
-
-    let start = Instant::now();
-    let mut timers = Timers::new(Sqlite::open(file)?, Settings::alone());
-    let mut firings = timers.take_due()?;
-    println!("first firing after a start with {count} rows: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
-    let start = Instant::now();
-    let mut taken = 0;
-    while !firings.is_empty() && taken < 100_000 {
-        taken += firings.len();
-        for firing in &firings {
-            timers.done(firing);
-        }
-        firings = timers.take_due()?;
-    }
-    let commits = timers.metrics().commits;
-    println!("firings a second, in batches: {:.0}", taken as f64 / start.elapsed().as_secs_f64());
-    println!("commits a firing: {:.4}", commits as f64 / taken as f64);
-    Ok(())
+    std::fs::remove_dir_all(&folder)?;
+    if table.is_held { Ok(()) } else { Err("a reach is missed".into()) }
 }
 
-/// 1000 timers a second for five seconds; then ten seconds without any.
-fn durable(file: &Path) -> Outcome<()> {
-    let mut timers = Timers::new(Sqlite::open(file)?, Settings::alone());
-    let base = now() + 300_000;
-    timers.batch(|batch| {
-        (0..5000).try_for_each(|n| batch.add(&n.to_string(), Due::At(base + n * 1000), b"").map(drop))
-    })?;
-    timers.add("far", Due::after(Duration::from_secs(3600)), b"")?;
-    let mut late = Vec::new();
-    while late.len() < 5000 {
-        thread::sleep(timers.poll_timeout().unwrap_or_default());
-        for firing in timers.take_due()? {
-            late.push(now() - firing.due);
-            timers.done(&firing);
+struct Table {
+    engine: &'static str,
+    is_held: bool,
+}
+
+impl Table {
+    /// A row, with what is to be reached: at least, or at most, or 0.0 for nothing.
+    fn row(&mut self, what: &str, value: f64, reach: Option<(bool, f64)>) {
+        let (mut text, mut verdict) = (String::new(), "");
+        if let Some((at_least, reach)) = reach.filter(|(at_least, reach)| !at_least || *reach > 0.0) {
+            let is_held = if at_least { value >= reach } else { value <= reach };
+            self.is_held &= is_held;
+            text = format!("{} {reach}", if at_least { ">=" } else { "<=" });
+            verdict = if is_held { "held" } else { "MISSED" };
+        }
+        let digits = if value.fract() == 0.0 || value > 1000.0 { 0 } else { 4 };
+        println!("{:<44}{value:>12.digits$}{text:>14}  {verdict}", format!("{}: {what}", self.engine));
+    }
+
+    fn measure<E: Engine>(
+        &mut self,
+        open: impl Fn() -> Outcome<E>,
+        count: i64,
+        [adds, firings]: [f64; 2],
+        size: impl Fn(&mut E) -> Outcome<(i64, String)>,
+    ) -> Outcome<()> {
+        let mut timers = Timers::new(open()?, Settings::alone());
+        let start = Instant::now();
+        for first in (0..count).step_by(1000) {
+            timers.batch(|batch| {
+                let mut numbers = first..(first + 1000).min(count);
+                numbers.try_for_each(|n| batch.add(&n.to_string(), Due::At(1 + n), b"payload").map(drop))
+            })?;
+        }
+        let rate = |count: i64, start: Instant| count as f64 / start.elapsed().as_secs_f64();
+        self.row("adds a second, 1000 a commit", rate(count, start), Some((true, adds)));
+        let start = Instant::now();
+        (0..200).try_for_each(|n| timers.add(&format!("one {n}"), Due::At(1 + count), b"").map(drop))?;
+        self.row("adds a second, one a commit", rate(200, start), None);
+        let (bytes, _) = size(timers.engine())?;
+        self.row("bytes a timer that waits", (bytes / count) as f64, None);
+        drop(timers);
+
+        let start = Instant::now();
+        let mut timers = Timers::new(open()?, Settings::alone());
+        let mut due = timers.take_due()?;
+        let first = start.elapsed().as_secs_f64();
+        self.row(&format!("seconds from start to firing, {count} rows"), first, Some((false, 1.0)));
+        let start = Instant::now();
+        let mut taken = 0;
+        while !due.is_empty() {
+            taken += due.len() as i64;
+            for firing in &due {
+                timers.done(firing);
+            }
+            due = timers.take_due()?;
+        }
+        self.row("firings a second, in batches", rate(taken, start), Some((true, firings)));
+        self.row(
+            "commits a firing",
+            timers.metrics().commits as f64 / taken as f64,
+            Some((false, 2.0 / 256.0)),
+        );
+        let (bytes, dead) = size(timers.engine())?;
+        self.row(&format!("bytes after {taken} firings, {dead}"), bytes as f64, None);
+
+        // 1000 timers a second for five seconds; then ten seconds without any.
+        let base = now() + 500_000;
+        timers.batch(|batch| {
+            (0..5000).try_for_each(|n| batch.add(&n.to_string(), Due::At(base + n * 1000), b"").map(drop))
+        })?;
+        timers.add("far", Due::after(Duration::from_secs(3600)), b"")?;
+        let mut late = Vec::new();
+        while late.len() < 5000 {
+            thread::sleep(timers.poll_timeout().unwrap_or_default());
+            for firing in timers.take_due()? {
+                late.push(now() - firing.due);
+                timers.done(&firing);
+            }
+        }
+        timers.take_due()?;
+        let before = timers.metrics().statements;
+        let end = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < end {
+            thread::sleep(timers.poll_timeout().unwrap_or_default().min(Duration::from_secs(1)));
+            timers.take_due()?;
+        }
+        self.lateness(&mut late, Some((false, 5.0)));
+        self.row(
+            "statements in 10 s idle",
+            (timers.metrics().statements - before) as f64,
+            Some((false, 0.0)),
+        );
+        Ok(timers.close()?)
+    }
+
+    fn lateness(&mut self, late: &mut [i64], reach: Option<(bool, f64)>) {
+        late.sort_unstable();
+        for (name, part, reach) in [("p50", 0.5, None), ("p99", 0.99, reach), ("p99.9", 0.999, None)] {
+            let at = late[(late.len() as f64 * part) as usize] as f64 / 1e3;
+            self.row(&format!("ms late at 1000 a second, {name}"), at, reach);
         }
     }
-    timers.take_due()?;
-    let before = timers.metrics().statements;
-    let end = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < end {
-        thread::sleep(timers.poll_timeout().unwrap_or_default());
-        timers.take_due()?;
-    }
-    report("durable", &mut late, timers.metrics().statements - before);
-    Ok(())
 }
 
 /// What most programs do: ask each second.
@@ -95,38 +169,21 @@ fn polling(file: &Path) -> Outcome<()> {
     )?;
     let base = now() + 300_000;
     let adds = store.transaction()?;
-    for n in 0..5000 {
-        adds.execute("INSERT INTO job (due) VALUES (?)", [base + n * 1000])?;
-    }
+    (0..5000)
+        .try_for_each(|n| adds.execute("INSERT INTO job (due) VALUES (?)", [base + n * 1000]).map(drop))?;
     adds.commit()?;
-    let (mut late, mut statements, mut idle) = (Vec::new(), 0, 0);
-    while idle < 10 {
+    let mut late = Vec::new();
+    while late.len() < 5000 {
         thread::sleep(Duration::from_secs(1));
-        idle += i32::from(late.len() == 5000);
-        statements += u64::from(late.len() == 5000);
-        let due: Vec<(i64, i64)> = store
-            .prepare("SELECT id, due FROM job WHERE due <= ? ORDER BY due")?
-            .query_map([now()], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        for (id, due) in due {
+        let mut due = store.prepare("SELECT id, due FROM job WHERE due <= ? ORDER BY due")?;
+        let due = due.query_map([now()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
+        for (id, due) in due.collect::<Result<Vec<_>, _>>()? {
             late.push(now() - due);
-            store.execute("DELETE FROM job WHERE id = ?", params![id])?;
+            store.execute("DELETE FROM job WHERE id = ?", [id])?;
         }
     }
-    report("polling", &mut late, statements);
+    let mut table = Table { engine: "a queue that polls", is_held: true };
+    table.lateness(&mut late, None);
+    table.row("statements in 10 s idle", 10.0, None);
     Ok(())
-}
-
-fn report(name: &str, late: &mut [i64], statements: u64) {
-    late.sort_unstable();
-    let at = |part: f64| late[(late.len() as f64 * part) as usize] as f64 / 1e3;
-    let (p50, p99, p999) = (at(0.5), at(0.99), at(0.999));
-    println!(
-        "{name}: late by {p50:.1} / {p99:.1} / {p999:.1} ms (p50, p99, p99.9); {statements} statements in 10 s idle"
-    );
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

@@ -1,117 +1,248 @@
-//! Real faults, and the judge over what the processes wrote: `faults [KILLS]`, 300 unless said
-//! otherwise.
+//! Real faults, and the judge over what the processes wrote: `faults [COUNT] [MODE...]`, 300 times
+//! and the modes `kill` and `disk` unless said otherwise.
 //!
-//! Two processes add, cancel and deliver timers on one store. They are killed at random moments,
-//! and stopped for longer than the lease. With the feature `postgres`, the same happens over
-//! PostgreSQL, which crashes itself meanwhile. Then a disk is full.
+//! Two processes add, cancel and deliver timers on one store, SQLite or (with the feature
+//! `postgres`) PostgreSQL. COUNT times something happens to them:
+//!
+//! | mode | what happens |
+//! |---|---|
+//! | `kill` | one is killed, or stopped for longer than the lease, at a random moment; PostgreSQL crashes |
+//! | `failover` | one is killed or stopped for longer than the lease, and the other one takes over in time |
+//! | `clock` | the engine's clock is set by an hour, forward or back (libfaketime), and one is killed |
+//! | `snapshot` | as `kill`, while an old snapshot is held |
+//! | `promote` | PostgreSQL's primary is killed, and its synchronous standby promoted |
+//! | `hosts` | each is in a network of its own, and the line of one is cut for longer than the lease |
+//! | `disk` | the disk is full |
 
 #[cfg(feature = "postgres")]
 #[path = "../tests/common/cluster.rs"]
 mod cluster;
+mod common;
 
-use core::error::Error;
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
+use common::{Outcome, Random, now};
 use tickwright_durable::sqlite::Sqlite;
 use tickwright_durable::{Cancelled, Due, Engine, Error as Failure, Settings, Timers};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
 const MARGIN: Duration = Duration::from_millis(800);
 const RESCAN: Duration = Duration::from_millis(300);
+/// Until another process has taken over: the bound of the protocol, and what a busy machine adds.
+const FAILOVER: Duration = Duration::from_millis(800 + 300 + 400);
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("child") => child(&arguments[1..]),
-        kills => faults(kills.map_or(Ok(300), str::parse)?),
+    let mut words = arguments.iter().map(String::as_str).peekable();
+    if words.peek() == Some(&"child") {
+        return child(&arguments[1..]);
     }
-}
-
-fn faults(kills: u32) -> Outcome<()> {
+    let count = words.next_if(|word| word.parse::<u32>().is_ok()).map_or(Ok(300), str::parse)?;
+    let mut modes: Vec<&str> = words.collect();
+    if modes.is_empty() {
+        modes = vec!["kill", "disk"];
+    }
     let folder = std::env::temp_dir().join(format!("tickwright-faults-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    let store = folder.join("timers.db");
-    let mut is_right =
-        kill("SQLite", &format!("sqlite:{}", store.display()), &folder.join("sqlite"), kills, None)?;
-    #[cfg(feature = "postgres")]
-    if let Some(mut cluster) = cluster::Cluster::start("faults") {
-        let store = format!("postgres:{}", cluster.parameters());
-        is_right &=
-            kill("PostgreSQL", &store, &folder.join("postgres"), kills, Some(&mut || cluster.crash()))?;
+    let mut is_right = true;
+    for mode in modes {
+        let folder = folder.join(mode);
+        fs::create_dir_all(&folder)?;
+        is_right &= match mode {
+            "disk" => full_disk(&folder)?,
+            "promote" | "hosts" => true,
+            _ => over_sqlite(mode, &folder, count)?,
+        };
+        #[cfg(feature = "postgres")]
+        if mode != "disk" {
+            is_right &= over_postgres::run(mode, &folder, count)?;
+        }
+        #[cfg(not(feature = "postgres"))]
+        println!("{mode} over PostgreSQL: skipped: run with --features postgres");
     }
-    #[cfg(not(feature = "postgres"))]
-    println!("PostgreSQL: skipped: run with --features postgres");
-    is_right &= full_disk(&folder)?;
     fs::remove_dir_all(&folder)?;
     if is_right { Ok(()) } else { Err("a guarantee is broken".into()) }
 }
 
-/// Processes under fire, then one that ends the work; then the judge.
-fn kill(
-    engine: &str,
-    store: &str,
-    ledger: &Path,
-    kills: u32,
-    mut crash: Option<&mut dyn FnMut()>,
-) -> Outcome<bool> {
-    let spawn = |name: &str, work: &str| -> Outcome<Child> {
-        let program = std::env::current_exe()?;
-        Ok(Command::new(program).args(["child", store, name, work]).arg(ledger).spawn()?)
-    };
-    let mut random = Random(std::process::id().into());
-    let mut children = [spawn("a", "add")?, spawn("b", "add")?];
-    let (mut stops, mut crashes) = (0, 0);
-    for number in 0..kills {
-        thread::sleep(Duration::from_millis(random.below(90)));
-        let victim = random.below(2) as usize;
-        if number % 40 == 20 {
-            // Past the lease, at any statement.
-            signal(&children[victim], "-STOP")?;
-            thread::sleep(MARGIN * 2 + RESCAN);
-            signal(&children[victim], "-CONT")?;
-            stops += 1;
-        } else if number % 100 == 50
-            && let Some(crash) = &mut crash
-        {
-            crash();
-            crashes += 1;
-        } else {
-            children[victim].kill()?;
-            children[victim].wait()?;
-            children[victim] = spawn(["a", "b"][victim], "add")?;
+/// A stale owner that claims or answers leaves a row in `audit`.
+const AUDIT: &str = "CREATE TABLE audit (what TEXT);
+    CREATE TRIGGER claim AFTER UPDATE ON tickwright_timer
+    WHEN NEW.state = 1 AND NEW.fence <> (SELECT epoch FROM tickwright_shard WHERE shard = NEW.shard)
+    BEGIN INSERT INTO audit VALUES ('claim of ' || NEW.id); END;
+    CREATE TRIGGER answer AFTER DELETE ON tickwright_timer
+    WHEN OLD.state = 1 AND OLD.fence <> (SELECT epoch FROM tickwright_shard WHERE shard = OLD.shard)
+    BEGIN INSERT INTO audit VALUES ('answer to ' || OLD.id); END;";
+/// What stays after the end, and should not.
+const LEFT: &str = "SELECT (SELECT count(*) FROM tickwright_timer) + (SELECT count(*) FROM tickwright_early),
+    (SELECT count(*) FROM audit)";
+
+fn over_sqlite(mode: &str, folder: &Path, count: u32) -> Outcome<bool> {
+    let file = folder.join("timers.db");
+    let sql = rusqlite::Connection::open(&file)?;
+    drop(Sqlite::open(&file)?);
+    sql.execute_batch(AUDIT)?;
+    let mut field = Field::new(format!("{mode} over SQLite"), format!("sqlite:{}", file.display()), folder);
+    match mode {
+        "kill" => field.kill(count, &mut || false)?,
+        // A process that is stopped may hold SQLite's lock.
+        "failover" => field.failover(count, false)?,
+        "snapshot" => {
+            sql.execute_batch("BEGIN; SELECT count(*) FROM tickwright_timer")?;
+            field.kill(count, &mut || false)?;
+            sql.execute_batch("COMMIT")?;
         }
+        "clock" => {
+            let Some(clock) = Clock::new(folder) else { return Ok(true) };
+            field.environment = clock.environment();
+            field.clock(count, &clock)?;
+        }
+        _ => return Err(format!("no mode {mode}: see the head of faults.rs").into()),
     }
-    for child in &mut children {
-        child.kill()?;
-        child.wait()?;
-    }
-    if !spawn("a", "end")?.wait()?.success() {
-        return Err("the last process left something".into());
-    }
-    let kills = kills - stops - crashes;
-    println!("{engine}: {kills} kills, {stops} stops, {crashes} crashes of the server");
-    judge(&fs::read_to_string(ledger)?)
+    field.end(|| Ok(sql.query_row(LEFT, [], |row| Ok((row.get(0)?, row.get(1)?)))?))
 }
 
-fn signal(child: &Child, signal: &str) -> Outcome<()> {
-    Command::new("kill").args([signal, &child.id().to_string()]).status()?;
-    Ok(())
+/// Two processes on one store.
+struct Field {
+    title: String,
+    store: String,
+    ledger: PathBuf,
+    environment: Vec<(&'static str, String)>,
+    /// A command before that of each process.
+    before: [Vec<String>; 2],
+    children: Vec<Child>,
+    random: Random,
+    counts: BTreeMap<&'static str, u32>,
+    /// How late a timer may be.
+    bound: Option<Duration>,
+}
+
+impl Field {
+    fn new(title: String, store: String, folder: &Path) -> Self {
+        let (ledger, random) = (folder.join(title.replace(' ', "-")), Random(std::process::id().into()));
+        let (environment, before, children) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
+        let counts = BTreeMap::new();
+        Self { title, store, ledger, environment, before, children, random, counts, bound: None }
+    }
+
+    fn spawn(&self, which: usize, work: &str) -> Outcome<Child> {
+        let program = std::env::current_exe()?.display().to_string();
+        let words = [&self.before[which][..], &[program]].concat();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).args(["child", &self.store, ["a", "b"][which], work]);
+        let environment = self.environment.iter().map(|(name, value)| (*name, value));
+        Ok(command.arg(&self.ledger).envs(environment).spawn()?)
+    }
+
+    fn start(&mut self) -> Outcome<()> {
+        self.children = vec![self.spawn(0, "add")?, self.spawn(1, "add")?];
+        Ok(())
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    /// Kills one, which begins again after a while.
+    fn replace(&mut self, which: usize, after: Duration) -> Outcome<()> {
+        self.children[which].kill()?;
+        self.children[which].wait()?;
+        thread::sleep(after);
+        self.children[which] = self.spawn(which, "add")?;
+        self.count("kills");
+        Ok(())
+    }
+
+    fn stop(&mut self, which: usize, time: Duration) -> Outcome<()> {
+        let signal = |signal: &str| {
+            Command::new("kill").args([signal, &self.children[which].id().to_string()]).status()
+        };
+        signal("-STOP")?;
+        thread::sleep(time);
+        signal("-CONT")?;
+        self.count("stops");
+        Ok(())
+    }
+
+    fn kill(&mut self, count: u32, crash: &mut dyn FnMut() -> bool) -> Outcome<()> {
+        self.start()?;
+        for number in 0..count {
+            thread::sleep(Duration::from_millis(self.random.below(90)));
+            let which = self.random.below(2) as usize;
+            if number % 40 == 20 {
+                self.stop(which, MARGIN * 2 + RESCAN)?;
+            } else if number % 100 == 50 && crash() {
+                self.count("crashes of the server");
+            } else {
+                self.replace(which, Duration::ZERO)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each in turn, when the other one can take over.
+    fn failover(&mut self, count: u32, stops: bool) -> Outcome<()> {
+        self.bound = Some(FAILOVER);
+        self.start()?;
+        for number in 0..count {
+            thread::sleep(FAILOVER / 2 + Duration::from_millis(self.random.below(90)));
+            let which = number as usize % 2;
+            if stops && number % 4 > 1 {
+                self.stop(which, FAILOVER)?;
+            } else {
+                self.replace(which, FAILOVER)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn clock(&mut self, count: u32, clock: &Clock) -> Outcome<()> {
+        self.start()?;
+        for _ in 0..count {
+            clock.set(self.random.below(3) as i64 - 1)?;
+            self.count("settings of the clock");
+            thread::sleep(Duration::from_millis(self.random.below(900)));
+            let which = self.random.below(2) as usize;
+            self.replace(which, Duration::ZERO)?;
+        }
+        // What was added before the clock was set back is due.
+        clock.set(2)
+    }
+
+    /// Ends both, and one process ends the work; then the judge. `left` returns what stays in the
+    /// tables, and in `audit`.
+    fn end(mut self, left: impl FnOnce() -> Outcome<(i64, i64)>) -> Outcome<bool> {
+        for child in &mut self.children {
+            child.kill()?;
+            child.wait()?;
+        }
+        let mut broken = Vec::new();
+        if !self.spawn(0, "end")?.wait()?.success() {
+            broken.push("1, 7 or 8: the last process says why".to_string());
+        }
+        let (rows, stale) = left()?;
+        if rows > 0 {
+            broken.push(format!("7: {rows} rows stay"));
+        }
+        if stale > 0 {
+            broken.push(format!("5: {stale} claims and answers of stale owners"));
+        }
+        let counts: Vec<_> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        println!("{}: {}", self.title, counts.join(", "));
+        judge(&fs::read_to_string(&self.ledger)?, self.bound, broken)
+    }
 }
 
 /// Reads the lines of all processes, in the order in which they were written.
-fn judge(ledger: &str) -> Outcome<bool> {
-    let (mut added, mut asked, mut begun) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-    let (mut removed, mut pairs) = (BTreeSet::new(), BTreeSet::new());
-    let (mut broken, mut repeated, mut latest) = (Vec::new(), 0, 0);
+fn judge(ledger: &str, bound: Option<Duration>, mut broken: Vec<String>) -> Outcome<bool> {
+    let (mut added, mut asked, mut begun) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut removed, mut pairs, mut owners) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut repeated, mut latest) = (0, 0);
+    let bound = bound.map_or(i64::MAX, |bound| bound.as_micros() as i64);
     for line in ledger.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).unwrap_or(0);
@@ -121,32 +252,39 @@ fn judge(ledger: &str) -> Outcome<bool> {
             "cancel" => drop(asked.insert(id)),
             "removed" => drop(removed.insert(id)),
             "begins" => {
-                let (due, now) = (number(4), number(5));
-                if now < due {
-                    broken.push(format!("2: {id} is {} us early", due - now));
+                let (fence, attempt, due, claimed, now) =
+                    (number(2), number(3), number(4), number(5), number(6));
+                owners.insert(fence);
+                if claimed < due {
+                    broken.push(format!("2: {id} is {} us early", due - claimed));
                 }
                 if removed.contains(id) {
                     broken.push(format!("4: {id} begins after Removed"));
                 }
-                if !pairs.insert((id, number(2), number(3))) {
-                    broken.push(format!("3: {id} begins twice as {} {}", number(2), number(3)));
+                if !pairs.insert((id, fence, attempt)) {
+                    broken.push(format!("3: {id} begins twice as {fence} {attempt}"));
                 }
-                if begun.insert(id, ()).is_some() {
-                    repeated += 1;
+                if begun.insert(id) {
+                    let late = now - due.max(added.get(id).copied().unwrap_or(due));
+                    latest = latest.max(late);
+                    if late > bound {
+                        broken.push(format!("6: {id} is {} ms late", late / 1000));
+                    }
                 } else {
-                    latest = latest.max(now - due.max(added.get(id).copied().unwrap_or(due)));
+                    repeated += 1;
                 }
             }
             _ => {}
         }
     }
-    let lost = added.keys().filter(|id| !begun.contains_key(*id) && !asked.contains(*id));
+    let lost = added.keys().filter(|id| !begun.contains(*id) && !asked.contains(*id));
     broken.extend(lost.map(|id| format!("1: {id} never began")));
     println!(
-        "  {} added, {} begun, {repeated} repeated, {} removed; latest {} ms; broken: {}",
+        "  {} added, {} begun, {repeated} repeated, {} removed, {} owners; latest {} ms; broken: {}",
         added.len(),
         begun.len(),
         removed.len(),
+        owners.len(),
         latest / 1000,
         broken.len()
     );
@@ -159,30 +297,27 @@ fn child(arguments: &[String]) -> Outcome<()> {
     let ledger = OpenOptions::new().create(true).append(true).open(ledger)?;
     let settings = Settings::named(name).margin(MARGIN).rescan(RESCAN).batch(16);
     match store.split_once(':') {
+        // Both may make the file at once, and a stopped process may hold its lock.
         Some(("sqlite", path)) => {
-            // Both may make the file at once, and a stopped process may hold its lock.
-            let store = loop {
-                match Sqlite::open(path) {
-                    Err(Failure::Busy(_)) => {}
-                    other => break other?,
-                }
-            };
-            work_on(Timers::new(store, settings), ledger, work == "add")
+            work_on(Timers::new(opened(|| Sqlite::open(path))?, settings), ledger, work == "add")
         }
         #[cfg(feature = "postgres")]
         Some(("postgres", parameters)) => {
-            use tickwright_durable::postgres::Postgres;
-            let store = loop {
-                match Postgres::open(parameters) {
-                    Err(Failure::Disconnected(_) | Failure::Busy(_) | Failure::Engine(_)) => {
-                        thread::sleep(Duration::from_millis(20));
-                    }
-                    other => break other?,
-                }
-            };
+            let store = opened(|| tickwright_durable::postgres::Postgres::open(parameters))?;
             work_on(Timers::new(store.margin(MARGIN), settings), ledger, work == "add")
         }
         _ => Err("a store is sqlite:PATH or postgres:PARAMETERS".into()),
+    }
+}
+
+fn opened<E>(open: impl Fn() -> Result<E, Failure>) -> Outcome<E> {
+    loop {
+        match open() {
+            Err(Failure::Disconnected(_) | Failure::Busy(_) | Failure::Engine(_)) => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            other => return Ok(other?),
+        }
     }
 }
 
@@ -194,7 +329,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
     let mut write = |line: String| ledger.write_all(line.as_bytes());
     loop {
         if adds {
-            let id = format!("{}.{number}", std::process::id());
+            let id = format!("{}.{}.{number}", std::process::id(), now());
             number += 1;
             let due = Due::After(random.below(200_000) as i64);
             if timers.add(&id, due, b"payload").is_ok() {
@@ -207,22 +342,17 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
                 }
             }
         } else if timers.is_owner() && timers.get("none").is_ok() && timers.next_due() == Ok(None) {
-            if timers.metrics().held == 0 && timers.close().is_ok() {
-                return Ok(());
+            if timers.metrics().held > 0 {
+                return Err("firings are left".into());
             }
-            return Err("firings are left".into());
+            return idle(timers);
         } else if Instant::now() > give_up {
             return Err(format!("not done: {timers:?}").into());
         }
         for firing in timers.take_due().unwrap_or_default() {
-            write(format!(
-                "begins {} {} {} {} {}\n",
-                firing.id,
-                firing.fence,
-                firing.attempt,
-                firing.due,
-                now()
-            ))?;
+            let claimed = firing.due + firing.late;
+            let (fence, attempt) = (firing.fence, firing.attempt);
+            write(format!("begins {} {fence} {attempt} {} {claimed} {}\n", firing.id, firing.due, now()))?;
             match random.below(20) {
                 0 => timers.release(&firing),
                 _ => timers.done(&firing),
@@ -230,6 +360,181 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
         }
         let pause = timers.poll_timeout().unwrap_or(RESCAN);
         thread::sleep(pause.min(Duration::from_millis(if adds { random.below(3) } else { 20 })));
+    }
+}
+
+/// Nothing waits: one statement in each `rescan`.
+fn idle<E: Engine>(mut timers: Timers<E>) -> Outcome<()> {
+    let (before, end) = (timers.metrics().statements, Instant::now() + RESCAN * 8);
+    while Instant::now() < end {
+        thread::sleep(timers.poll_timeout().unwrap_or(RESCAN).min(RESCAN));
+        timers.take_due()?;
+    }
+    let statements = timers.metrics().statements - before;
+    timers.close()?;
+    if statements > 10 { Err(format!("{statements} statements in 8 rescans").into()) } else { Ok(()) }
+}
+
+/// A clock that the harness sets, by libfaketime.
+struct Clock {
+    file: PathBuf,
+    library: String,
+}
+
+impl Clock {
+    fn new(folder: &Path) -> Option<Self> {
+        let names =
+            ["x86_64", "aarch64"].map(|cpu| format!("/usr/lib/{cpu}-linux-gnu/faketime/libfaketime.so.1"));
+        let library = names.into_iter().find(|name| Path::new(name).exists());
+        if library.is_none() {
+            println!("clock: skipped: libfaketime is not installed");
+        }
+        let clock = Self { file: folder.join("clock"), library: library? };
+        clock.set(0).ok()?;
+        Some(clock)
+    }
+
+    fn set(&self, hours: i64) -> Outcome<()> {
+        // A reader sees one time or the other one.
+        let new = self.file.with_extension("new");
+        fs::write(&new, format!("{:+}\n", hours * 3600))?;
+        Ok(fs::rename(new, &self.file)?)
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let (file, one) = (self.file.display().to_string(), "1".to_string());
+        vec![
+            ("LD_PRELOAD", self.library.clone()),
+            ("FAKETIME_TIMESTAMP_FILE", file),
+            ("FAKETIME_NO_CACHE", one.clone()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", one),
+        ]
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod over_postgres {
+    use super::*;
+    use crate::cluster::Cluster;
+
+    const AUDIT: &str = "CREATE TABLE audit (what text);
+        CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF coalesce(NEW.fence, OLD.fence) <> (SELECT epoch FROM tickwright_shard WHERE shard = OLD.shard)
+            THEN INSERT INTO audit VALUES (TG_OP || ' of ' || OLD.id); END IF;
+            RETURN NULL; END $$;
+        CREATE TRIGGER claim AFTER UPDATE ON tickwright_timer FOR EACH ROW WHEN (NEW.state = 1)
+        EXECUTE FUNCTION audit();
+        CREATE TRIGGER answer AFTER DELETE ON tickwright_timer FOR EACH ROW WHEN (OLD.state = 1)
+        EXECUTE FUNCTION audit();";
+
+    pub(crate) fn run(mode: &str, folder: &Path, count: u32) -> Outcome<bool> {
+        let clock = if mode == "clock" { Clock::new(folder) } else { None };
+        if mode == "clock" && clock.is_none() {
+            return Ok(true);
+        }
+        let environment = clock.as_ref().map(Clock::environment).unwrap_or_default();
+        let Some(mut cluster) = Cluster::start("server", &environment) else { return Ok(true) };
+        let parameters = cluster.parameters();
+        drop(tickwright_durable::postgres::Postgres::open(&parameters)?);
+        cluster.client()?.batch_execute(AUDIT)?;
+        let title = format!("{mode} over PostgreSQL");
+        let mut field = Field::new(title, format!("postgres:{parameters}"), folder);
+        match mode {
+            "kill" => field.kill(count, &mut || {
+                cluster.crash();
+                true
+            })?,
+            "failover" => field.failover(count, true)?,
+            "snapshot" => {
+                let mut old = cluster.client()?;
+                old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM tickwright_shard")?;
+                field.kill(count, &mut || false)?;
+                old.batch_execute("COMMIT")?;
+            }
+            "clock" => field.clock(count, clock.as_ref().expect("it was made"))?,
+            "promote" => cluster = promote(&mut field, cluster, count)?,
+            "hosts" if !hosts(&mut field, &mut cluster, count)? => return Ok(true),
+            "hosts" => {}
+            _ => return Err(format!("no mode {mode}: see the head of faults.rs").into()),
+        }
+        let is_right = field.end(|| {
+            let row = cluster.client()?.query_one(LEFT, &[])?;
+            Ok((row.get(0), row.get(1)))
+        });
+        if mode == "hosts" {
+            for at in 1..=2 {
+                ip(&format!("netns delete tick{at}"));
+            }
+        }
+        is_right
+    }
+
+    fn ip(words: &str) -> bool {
+        Command::new("ip").args(words.split(' ')).output().is_ok_and(|ip| ip.status.success())
+    }
+
+    /// The primary is killed, its standby promoted, and a new standby made of that one.
+    fn promote(field: &mut Field, mut primary: Cluster, count: u32) -> Outcome<Cluster> {
+        let mut standby = primary.standby("server-0");
+        // Each cluster has one of two sockets.
+        let both = |a: &Cluster, b: &Cluster| {
+            let (a, b) = (a.folder().display(), b.folder().display());
+            format!("postgres:host={a},{b} user=postgres dbname=postgres target_session_attrs=read-write")
+        };
+        for number in 0..count {
+            field.store = both(&primary, &standby);
+            if field.children.is_empty() {
+                field.start()?;
+            } else {
+                // They know the new standby.
+                field.replace(0, Duration::ZERO)?;
+                field.replace(1, Duration::ZERO)?;
+            }
+            thread::sleep(Duration::from_millis(500 + field.random.below(500)));
+            primary.kill();
+            standby.promote();
+            field.count("promotions");
+            thread::sleep(FAILOVER);
+            primary = standby;
+            standby = primary.standby(&format!("server-{}", number + 1));
+        }
+        Ok(primary)
+    }
+
+    /// Two network namespaces, whose lines to the server are cut. `false` if there is no right.
+    fn hosts(field: &mut Field, cluster: &mut Cluster, count: u32) -> Outcome<bool> {
+        let is_made = (1..=2).all(|at| {
+            ip(&format!("netns delete tick{at}"));
+            ip(&format!("netns add tick{at}"))
+                && ip(&format!("link add tick{at} type veth peer name tick netns tick{at}"))
+                && ip(&format!("address add 10.77.{at}.1/24 dev tick{at}"))
+                && ip(&format!("link set tick{at} up"))
+                && ip(&format!("-n tick{at} address add 10.77.{at}.2/24 dev tick"))
+                && ip(&format!("-n tick{at} link set tick up"))
+                && ip(&format!("-n tick{at} route add default via 10.77.{at}.1"))
+        });
+        if !is_made {
+            println!("hosts: skipped: no right to make network namespaces (ip netns)");
+            return Ok(false);
+        }
+        cluster.listen("10.77.1.1", "10.77.0.0/16");
+        field.before =
+            [1, 2].map(|at| format!("ip netns exec tick{at}").split(' ').map(str::to_string).collect());
+        field.store = "postgres:host=10.77.1.1 user=postgres dbname=postgres connect_timeout=1
+            tcp_user_timeout=1 keepalives_idle=1"
+            .replace('\n', " ");
+        field.bound = Some(FAILOVER);
+        field.start()?;
+        for number in 0..count {
+            thread::sleep(FAILOVER / 2 + Duration::from_millis(field.random.below(90)));
+            let line = format!("link set tick{}", 1 + number % 2);
+            ip(&format!("{line} down"));
+            thread::sleep(FAILOVER);
+            ip(&format!("{line} up"));
+            field.count("cuts of a line");
+        }
+        thread::sleep(FAILOVER);
+        Ok(true)
     }
 }
 
@@ -273,21 +578,4 @@ fn fill(disk: &Path) -> Outcome<bool> {
     }
     println!("full disk: {added} added, then {refused:?}; with room again {taken} came");
     Ok(is_named && taken == added)
-}
-
-fn now() -> i64 {
-    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()).unwrap_or(0)
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
 }

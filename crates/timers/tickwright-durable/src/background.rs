@@ -10,9 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use crate::error::Error;
-use crate::statement::{Cancelled, Due, Engine, Firing, Outcome};
+use crate::statement::{Engine, Firing, Outcome};
 use crate::timers::Timers;
-use crate::writer::Added;
 
 /// Timers whose loop runs on a thread of its own. Its clones are the same timers.
 ///
@@ -28,7 +27,7 @@ use crate::writer::Added;
 ///     sender.send(firing.id.to_string()).ok();
 ///     Outcome::Done
 /// })?;
-/// background.add("now", Due::After(0), b"")?;
+/// background.with(|timers| timers.add("now", Due::After(0), b""))?;
 /// assert_eq!(receiver.recv()?, "now");
 /// background.stop()?;
 /// # std::fs::remove_file(&file)?;
@@ -69,8 +68,8 @@ impl<E: Engine + Send + 'static> Background<E> {
         Self::start(timers, Some(Box::new(run)))
     }
 
-    /// Starts a thread that hands firings to futures. Answer each with [`done`](Self::done) or
-    /// [`answer`](Self::answer). At most a batch of firings has no answer at one time.
+    /// Starts a thread that hands firings to futures. Answer each through [`with`](Self::with). At
+    /// most a batch of firings has no answer at one time.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -91,56 +90,14 @@ impl<E: Engine + Send + 'static> Background<E> {
         Ok(Self { shared })
     }
 
-    /// Adds a timer: see [`Timers::add`].
+    /// Runs a function with the timers, under their lock: `with(|timers| timers.cancel("tea"))`.
     ///
     /// # Errors
-    /// As [`Timers::add`].
-    pub fn add(&self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
-        self.with(|timers| timers.add(id, due, payload))?
-    }
-
-    /// Replaces a timer: see [`Timers::replace`].
-    ///
-    /// # Errors
-    /// As [`Timers::add`].
-    pub fn replace(&self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
-        self.with(|timers| timers.replace(id, due, payload))?
-    }
-
-    /// Deletes a timer: see [`Timers::cancel`].
-    ///
-    /// # Errors
-    /// As [`Timers::add`].
-    pub fn cancel(&self, id: &str) -> Result<Cancelled, Error> {
-        self.with(|timers| timers.cancel(id))?
-    }
-
-    /// The timer is done. `false` if the lease was lost meanwhile: the timer is delivered again.
-    pub fn done(&self, firing: &Firing) -> bool {
-        self.answer(firing, Outcome::Done).unwrap_or(false)
-    }
-
-    /// Answers a firing: `false` as for [`done`](Self::done).
-    ///
-    /// # Errors
-    /// [`Error::DueOutOfRange`].
-    pub fn answer(&self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
-        self.with(|timers| timers.answer(firing, outcome))?
-    }
-
-    /// Runs a function with the timers, under their lock.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`] after [`stop`](Self::stop).
-    pub fn with<T>(&self, work: impl FnOnce(&mut Timers<E>) -> T) -> Result<T, Error> {
-        let result = self.shared.lock().timers.as_mut().map(work).ok_or(Error::Stopped);
+    /// That of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
+    pub fn with<T>(&self, work: impl FnOnce(&mut Timers<E>) -> Result<T, Error>) -> Result<T, Error> {
+        let result = self.shared.lock().timers.as_mut().map_or(Err(Error::Stopped), work);
         self.shared.changed.notify_all();
         result
-    }
-
-    /// Makes the thread look at what others wrote: for a hint that something was committed.
-    pub fn look_again(&self) {
-        let _ = self.with(Timers::look_again);
     }
 
     /// The error of the last turn, if it failed. The thread repeats the turn by itself.
@@ -178,6 +135,9 @@ impl<E: Engine + Send + 'static> Background<E> {
     }
 }
 
+/// A thread that has nothing to wait for wakes this often, and executes nothing.
+const FOREVER: Duration = Duration::from_secs(86_400);
+
 type Run = Box<dyn FnMut(&Firing) -> Outcome + Send>;
 
 impl<E> Shared<E> {
@@ -187,29 +147,44 @@ impl<E> Shared<E> {
     }
 }
 
+impl<E: Engine> State<E> {
+    fn take_due(&mut self) {
+        let taken = self.timers.as_mut().map_or(Err(Error::Stopped), Timers::take_due);
+        self.failure = taken.as_ref().err().cloned();
+        self.inbox.extend(taken.unwrap_or_default());
+    }
+
+    /// The next firing to begin. What was lost with the lease is not begun.
+    fn next(&mut self) -> Option<Firing> {
+        let timers = self.timers.as_ref()?;
+        core::iter::from_fn(|| self.inbox.pop_front()).find(|firing| timers.holds(firing))
+    }
+}
+
 impl<E: Engine> Shared<E> {
     fn run(&self, run: &mut Option<Run>) {
         let mut state = self.lock();
         while !state.is_stopping {
             let Some(timers) = &mut state.timers else { return };
-            let wait = timers.poll_timeout();
-            if wait != Some(Duration::ZERO) {
-                state = self.sleep(state, wait);
+            let wait = timers.poll_timeout().unwrap_or(FOREVER);
+            if !wait.is_zero() {
+                state = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
-            let taken = timers.take_due();
-            state.failure = taken.as_ref().err().cloned();
-            state.inbox.extend(taken.unwrap_or_default());
+            state.take_due();
             let Some(run) = run else {
-                let is_empty = state.inbox.is_empty();
-                if let Some(waker) = state.waker.take_if(|_| !is_empty) {
+                if !state.inbox.is_empty()
+                    && let Some(waker) = state.waker.take()
+                {
                     drop(state);
                     waker.wake();
                     state = self.lock();
                 }
                 continue;
             };
-            while let Some(firing) = state.inbox.pop_front() {
+            while !state.is_stopping
+                && let Some(firing) = state.next()
+            {
                 drop(state);
                 let outcome = run(&firing);
                 state = self.lock();
@@ -219,25 +194,9 @@ impl<E: Engine> Shared<E> {
                     let _ = timers.answer(&firing, Outcome::Release);
                 }
                 if timers.must_renew() {
-                    let taken = timers.take_due();
-                    state.failure = taken.as_ref().err().cloned();
-                    state.inbox.extend(taken.unwrap_or_default());
-                }
-                if state.is_stopping {
-                    break;
+                    state.take_due();
                 }
             }
-        }
-    }
-
-    fn sleep<'a>(
-        &'a self,
-        state: MutexGuard<'a, State<E>>,
-        wait: Option<Duration>,
-    ) -> MutexGuard<'a, State<E>> {
-        match wait {
-            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(wait) => self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0,
         }
     }
 }
@@ -256,7 +215,7 @@ impl<E: Engine> Firings<E> {
     /// As [`next`](Self::next), for a future of your own.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Firing>> {
         let mut state = self.shared.lock();
-        match state.inbox.pop_front() {
+        match state.next() {
             Some(firing) => Poll::Ready(Some(firing)),
             None if state.timers.is_none() => Poll::Ready(None),
             None => {

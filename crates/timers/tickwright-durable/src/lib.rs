@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// Without an engine, nothing executes the statements.
+#![cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code))]
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/durable.md")]
@@ -7,24 +9,27 @@ struct Protocol;
 mod background;
 mod error;
 mod limits;
+#[cfg(all(test, feature = "sqlite"))]
+mod model;
 mod owner;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod settings;
+mod sql;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod statement;
+#[cfg(all(test, any(feature = "sqlite", feature = "postgres")))]
+mod tests;
 mod timers;
 mod window;
 mod writer;
 
 pub use background::{Background, Firings};
 pub use error::Error;
-pub use limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD, SCHEMA};
-pub use owner::{Metrics, Owner};
+pub use limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD};
+pub use owner::Metrics;
 pub use settings::Settings;
-pub use statement::{
-    Announced, Answer, Cancelled, Due, Engine, Firing, Outcome, Settled, Shard, Statement, Timer, Waiting,
-};
-pub use timers::{Batch, Timers};
-pub use writer::{Added, Writer};
+pub use statement::{Added, Cancelled, Due, Engine, Firing, Outcome, Timer, Waiting};
+pub use timers::Timers;
+pub use writer::Writer;

@@ -7,4 +7,4 @@ pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The latest due time, in microseconds since 1970: the end of the year 9999.
 pub const MAX_DUE: i64 = 253_402_300_799_999_999;
 /// The version of the schema that this crate reads and writes.
-pub const SCHEMA: i64 = 1;
+pub(crate) const SCHEMA: i64 = 1;

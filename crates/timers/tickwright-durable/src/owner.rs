@@ -18,7 +18,7 @@ use crate::writer::unexpected;
 ///
 /// `host` is the time by a steady clock of the caller's, in microseconds from any origin.
 #[derive(Debug)]
-pub struct Owner {
+pub(crate) struct Owner {
     settings: Settings,
     /// The epoch of this owner; 0 for a standby.
     epoch: i64,
@@ -41,39 +41,21 @@ pub struct Owner {
     /// How long the last failure made this participant wait.
     delay: i64,
     resigning: bool,
-    stage: Stage,
+    /// What is executed next; `None` between turns.
+    next: Option<Statement>,
     turn: Turn,
     metrics: Metrics,
-}
-
-/// What is executed next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Idle,
-    /// Read the shard's row without a transaction.
-    Glance,
-    Begin,
-    Guard,
-    Look,
-    Acquire,
-    Orphan,
-    Settle,
-    Early,
-    Load,
-    Claim,
-    Announce,
-    Commit,
-    Rollback,
 }
 
 /// What one transaction has done so far.
 #[derive(Debug, Default)]
 struct Turn {
+    /// It is a transaction, and not a look at the shard's row alone.
+    is_open: bool,
     epoch: i64,
     now: i64,
     early: bool,
     settles: usize,
-    claims: Vec<Waiting>,
     claimed: Vec<Firing>,
     taken_over: bool,
     announced: Option<Announced>,
@@ -109,8 +91,7 @@ pub struct Metrics {
 
 impl Owner {
     /// A standby that becomes the owner if nobody else is.
-    #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
             epoch: 0,
@@ -125,27 +106,19 @@ impl Owner {
             retry_at: i64::MIN,
             delay: 0,
             resigning: false,
-            stage: Stage::Idle,
+            next: None,
             turn: Turn::default(),
             metrics: Metrics::default(),
         }
     }
 
     /// The epoch, or 0 while this is a standby.
-    #[must_use]
-    pub fn epoch(&self) -> i64 {
+    pub(crate) fn epoch(&self) -> i64 {
         self.epoch
     }
 
-    /// How this participant takes part.
-    #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// When to call [`start`](Self::start) next, by the host's clock; `i64::MAX` if never.
-    #[must_use]
-    pub fn next(&self) -> i64 {
+    pub(crate) fn next(&self) -> i64 {
         self.wanted().max(self.retry_at)
     }
 
@@ -164,8 +137,7 @@ impl Owner {
 
     /// When the lease of the firings without an answer is half over, by the host's clock;
     /// `i64::MAX` if there are none.
-    #[must_use]
-    pub fn renew_at(&self) -> i64 {
+    pub(crate) fn renew_at(&self) -> i64 {
         if self.held.is_empty() || self.epoch == 0 {
             return i64::MAX;
         }
@@ -173,109 +145,88 @@ impl Owner {
     }
 
     /// Whether answers wait for a turn.
-    #[must_use]
-    pub fn has_answers(&self) -> bool {
+    pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
     /// Makes [`next`](Self::next) return a time that has passed: something may have changed.
-    pub fn look_again(&mut self) {
+    pub(crate) fn look_again(&mut self) {
         self.look_at = i64::MIN;
     }
 
     /// Learns what the engine's clock shows.
-    pub fn clock(&mut self, now: i64, host: i64) {
+    pub(crate) fn clock(&mut self, now: i64, host: i64) {
         self.offset = now.saturating_sub(host);
     }
 
     /// Begins a turn, or a look if that is enough. Has no effect within a turn.
-    pub fn start(&mut self, host: i64) {
-        if self.stage != Stage::Idle {
+    pub(crate) fn start(&mut self, host: i64) {
+        if self.next.is_some() {
             return;
         }
         let now = host.saturating_add(self.offset);
         let is_busy = self.window.wake() <= now || self.has_answers() || self.resigning;
         let is_owner = self.epoch != 0;
         let takes_turn = if is_owner { is_busy || !self.held.is_empty() } else { self.is_new };
-        self.begin(if takes_turn { Stage::Begin } else { Stage::Glance });
+        self.begin(takes_turn);
     }
 
     /// The statement to execute now; `None` between turns.
-    #[must_use]
-    pub fn statement(&self) -> Option<Statement> {
-        let turn = &self.turn;
-        Some(match self.stage {
-            Stage::Idle => return None,
-            Stage::Glance | Stage::Look => Statement::Look,
-            Stage::Begin => Statement::Begin,
-            Stage::Guard => Statement::Guard { alone: true },
-            Stage::Acquire => Statement::Acquire { owner: self.settings.name.clone() },
-            Stage::Orphan => Statement::Orphan,
-            Stage::Settle => {
-                Statement::Settle { epoch: turn.epoch, answers: self.answers[..turn.settles].to_vec() }
-            }
-            Stage::Early => Statement::Early,
-            Stage::Load => {
-                let (due, seq) = self.window.high();
-                Statement::Load { due, seq, limit: self.settings.page }
-            }
-            Stage::Claim => Statement::Claim { epoch: turn.epoch, now: turn.now, rows: turn.claims.clone() },
-            Stage::Announce => Statement::Announce { announced: turn.announced? },
-            Stage::Commit => Statement::Commit,
-            Stage::Rollback => Statement::Rollback,
-        })
+    pub(crate) fn statement(&self) -> Option<&Statement> {
+        self.next.as_ref()
     }
 
     /// Takes in what the statement returned. `host` is read after that.
     ///
-    /// # Errors
     /// [`Error::Engine`] if the answer is none of this statement, or if there is no memory. The
     /// turn then rolls back.
-    pub fn answer(&mut self, answer: Answer, host: i64) -> Result<(), Error> {
+    pub(crate) fn answer(&mut self, answer: Answer, host: i64) -> Result<(), Error> {
         self.metrics.statements += 1;
-        match (self.stage, answer) {
-            (Stage::Glance, Answer::Shard(shard)) => self.glanced(&shard, host),
-            (Stage::Begin, _) => self.stage = Stage::Guard,
-            (Stage::Guard, _) => self.stage = Stage::Look,
-            (Stage::Look, Answer::Shard(shard)) => self.looked(&shard, host),
-            (Stage::Acquire, _) => self.stage = Stage::Orphan,
-            (Stage::Orphan, Answer::Rows(rows)) => {
+        let Some(statement) = self.next.take() else { return Err(unexpected(&answer)) };
+        match (statement, answer) {
+            (Statement::Look, Answer::Shard(shard)) if !self.turn.is_open => self.glanced(&shard, host),
+            (Statement::Begin, _) => self.next = Some(Statement::Guard { alone: true }),
+            (Statement::Guard { .. }, _) => self.next = Some(Statement::Look),
+            (Statement::Look, Answer::Shard(shard)) => self.looked(&shard, host),
+            (Statement::Acquire { .. }, _) => self.next = Some(Statement::Orphan),
+            (Statement::Orphan, Answer::Rows(rows)) => {
                 let low = rows.iter().map(|row| row.due).min().unwrap_or(NEVER);
                 self.window = Window::new(self.window.far().min(low));
                 self.write_answers();
             }
-            (Stage::Settle, Answer::Rows(rows)) => {
+            (Statement::Settle { answers, .. }, Answer::Rows(rows)) => {
                 self.learn(rows)?;
-                for settled in &self.answers[..self.turn.settles] {
+                for settled in answers {
                     self.window.finish(&settled.id, settled.seq);
                 }
                 self.early();
             }
-            (Stage::Early, Answer::Rows(rows)) => {
+            (Statement::Early, Answer::Rows(rows)) => {
                 self.learn(rows)?;
                 self.load();
             }
-            (Stage::Load, Answer::Rows(rows)) => {
+            (Statement::Load { limit, .. }, Answer::Rows(rows)) => {
                 let until = self.turn.now.saturating_add(self.settings.span);
-                if !self.window.load(rows, self.settings.page, until) {
+                if !self.window.load(rows, limit, until) {
                     return Err(no_memory());
                 }
                 self.claim();
             }
-            (Stage::Claim, Answer::Claimed(firings)) => {
+            (Statement::Claim { rows, .. }, Answer::Claimed(firings)) => {
                 let running: HashSet<i64> = firings.iter().map(|firing| firing.seq).collect();
-                for row in core::mem::take(&mut self.turn.claims) {
-                    if !running.contains(&row.seq) {
-                        self.window.finish(&row.id, row.seq);
-                    }
+                for row in rows.iter().filter(|row| !running.contains(&row.seq)) {
+                    self.window.finish(&row.id, row.seq);
                 }
                 self.turn.claimed = firings;
                 self.turn.claimed.sort_unstable_by_key(|firing| (firing.due, firing.seq));
                 self.announce();
             }
-            (Stage::Announce, _) => self.stage = Stage::Commit,
-            (Stage::Commit, _) => self.committed(host),
-            (Stage::Rollback, _) => self.stage = Stage::Idle,
+            (Statement::Announce { announced }, _) => {
+                self.turn.announced = Some(announced);
+                self.next = Some(Statement::Commit);
+            }
+            (Statement::Commit, _) => self.committed(host),
+            (Statement::Rollback, _) => {}
             (_, other) => return Err(unexpected(&other)),
         }
         Ok(())
@@ -284,60 +235,64 @@ impl Owner {
     /// Takes in that the statement failed, or that [`answer`](Self::answer) did. The caller
     /// executes the `Rollback` that follows, whatever comes of it. The next turn begins after 50
     /// ms, after twice that if it fails too, and so on up to 3.2 s.
-    pub fn failed(&mut self, error: &Error, host: i64) {
+    pub(crate) fn failed(&mut self, error: &Error, host: i64) {
         self.metrics.failures += 1;
         self.delay = (self.delay * 2).clamp(50_000, 3_200_000);
         self.retry_at = host.saturating_add(self.delay);
         if matches!(error, Error::UnknownOutcome(_)) {
             self.unknown();
-        } else if self.epoch != 0 && self.stage != Stage::Glance {
+        } else if self.epoch != 0 && self.turn.is_open {
             // The store still has what the turn loaded and popped. The early rows have what was put
             // since the last turn and is due before `wake`.
             self.window = Window::new(self.announced.wake);
             self.look_at = i64::MIN;
         }
-        let is_open = !matches!(self.stage, Stage::Idle | Stage::Glance | Stage::Rollback);
+        let is_open = self.turn.is_open && !matches!(self.next, Some(Statement::Rollback));
         self.turn = Turn::default();
-        self.stage = if is_open { Stage::Rollback } else { Stage::Idle };
+        self.next = is_open.then_some(Statement::Rollback);
     }
 
     /// The firings of the turn that has ended. The caller runs them and answers each.
-    pub fn finish(&mut self) -> Vec<Firing> {
-        if self.stage == Stage::Idle { core::mem::take(&mut self.turn.claimed) } else { Vec::new() }
+    pub(crate) fn finish(&mut self) -> Vec<Firing> {
+        if self.next.is_none() { core::mem::take(&mut self.turn.claimed) } else { Vec::new() }
     }
 
     /// Answers a firing; the next turn writes the answer. `false` if the firing has an answer, or
     /// was lost with the lease: then it is or was delivered again.
     ///
-    /// # Errors
     /// [`Error::DueOutOfRange`] for [`Outcome::Again`]. The firing then still waits for an answer.
-    pub fn settle(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
+    pub(crate) fn settle(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
         if let Outcome::Again(due) = outcome {
             due.resolve(0)?;
         }
         let is_ours = firing.fence == self.epoch && self.held.remove(&(firing.seq, firing.attempt));
         if is_ours {
-            let (id, seq, attempt) = (firing.id.clone(), firing.seq, firing.attempt);
-            self.answers.push(Settled { id, seq, attempt, outcome });
+            let Firing { id, due, seq, attempt, .. } = firing.clone();
+            self.answers.push(Settled { id, due, seq, attempt, outcome });
         }
         Ok(is_ours)
     }
 
+    /// Whether a firing waits for an answer; otherwise it has one, or was lost with the lease.
+    pub(crate) fn holds(&self, firing: &Firing) -> bool {
+        firing.fence == self.epoch && self.held.contains(&(firing.seq, firing.attempt))
+    }
+
     /// Learns that a `Put` of this epoch was committed.
-    pub fn put(&mut self, row: Waiting, near: i64) {
+    pub(crate) fn put(&mut self, row: Waiting, near: i64) {
         if near == self.epoch && self.epoch != 0 && !self.window.learn(row) {
             self.unknown();
         }
     }
 
     /// Learns that a timer was cancelled.
-    pub fn cancelled(&mut self, id: &str) {
+    pub(crate) fn cancelled(&mut self, id: &str) {
         self.window.forget(id);
     }
 
     /// Learns that the outcome of a commit of this participant's is not known: it takes a new epoch
     /// at its next turn.
-    pub fn unknown(&mut self) {
+    pub(crate) fn unknown(&mut self) {
         if self.epoch != 0 {
             self.resume = Some(self.epoch);
         }
@@ -347,31 +302,29 @@ impl Owner {
 
     /// Makes the next turn write the answers and end the lease, so that another process takes over
     /// at once.
-    pub fn resign(&mut self) {
+    pub(crate) fn resign(&mut self) {
         self.resigning = self.epoch != 0;
     }
 
     /// What this participant has done.
-    #[must_use]
-    pub fn metrics(&self) -> Metrics {
+    pub(crate) fn metrics(&self) -> Metrics {
         Metrics { window: self.window.len(), held: self.held.len(), ..self.metrics }
     }
 
-    fn begin(&mut self, stage: Stage) {
-        self.turn = Turn::default();
-        self.stage = stage;
+    fn begin(&mut self, is_open: bool) {
+        self.turn = Turn { is_open, ..Turn::default() };
+        self.next = Some(if is_open { Statement::Begin } else { Statement::Look });
     }
 
     fn glanced(&mut self, shard: &Shard, host: i64) {
         self.clock(shard.now, host);
-        self.stage = Stage::Idle;
         if self.epoch == 0 {
-            if self.may_take(shard) { self.begin(Stage::Begin) } else { self.stand_by(shard, host) }
+            if self.may_take(shard) { self.begin(true) } else { self.stand_by(shard, host) }
         } else if shard.epoch != self.epoch {
             self.lose();
             self.stand_by(shard, host);
         } else if shard.early.is_some() {
-            self.begin(Stage::Begin);
+            self.begin(true);
         } else {
             self.look_at = self.next_look(host);
         }
@@ -387,11 +340,11 @@ impl Owner {
             self.turn.epoch = shard.epoch.saturating_add(1);
             self.turn.taken_over = true;
             self.window = Window::new(shard.announced.wake);
-            self.stage = Stage::Acquire;
+            self.next = Some(Statement::Acquire { owner: self.settings.name.clone() });
         } else if self.epoch == 0 || shard.epoch != self.epoch {
             self.lose();
             self.stand_by(shard, host);
-            self.stage = Stage::Rollback;
+            self.next = Some(Statement::Rollback);
         } else {
             if self.window.is_past(shard.now) {
                 self.window = Window::new(self.announced.wake);
@@ -417,29 +370,41 @@ impl Owner {
 
     fn write_answers(&mut self) {
         self.turn.settles = self.answers.len();
-        if self.turn.settles > 0 { self.stage = Stage::Settle } else { self.early() }
+        if self.turn.settles == 0 {
+            return self.early();
+        }
+        let (epoch, now, answers) = (self.turn.epoch, self.turn.now, self.answers.clone());
+        self.next = Some(Statement::Settle { epoch, now, answers });
     }
 
     fn early(&mut self) {
-        if self.turn.early && !self.resigning { self.stage = Stage::Early } else { self.load() }
+        if self.turn.early && !self.resigning {
+            self.next = Some(Statement::Early);
+        } else {
+            self.load();
+        }
     }
 
     fn load(&mut self) {
         // What waits in the window is due before what is not loaded yet.
         let is_short = self.window.len() < self.settings.batch;
         if self.window.far() <= self.turn.now && is_short && !self.resigning {
-            self.stage = Stage::Load;
+            let ((due, seq), limit) = (self.window.high(), self.settings.page);
+            self.next = Some(Statement::Load { due, seq, limit });
         } else {
             self.claim();
         }
     }
 
     fn claim(&mut self) {
-        if !self.resigning {
-            let limit = self.settings.batch.saturating_sub(self.held.len());
-            self.turn.claims = self.window.due(self.turn.now, limit);
+        let limit = if self.resigning { 0 } else { self.settings.batch.saturating_sub(self.held.len()) };
+        let (epoch, now) = (self.turn.epoch, self.turn.now);
+        let rows = self.window.due(now, limit);
+        if rows.is_empty() {
+            self.announce()
+        } else {
+            self.next = Some(Statement::Claim { epoch, now, rows })
         }
-        if self.turn.claims.is_empty() { self.announce() } else { self.stage = Stage::Claim }
     }
 
     fn announce(&mut self) {
@@ -447,13 +412,11 @@ impl Owner {
         let is_busy = !self.held.is_empty() || !self.turn.claimed.is_empty();
         let back = if is_busy { self.turn.now } else { wake.max(self.turn.now) };
         let lease = if self.resigning { 0 } else { back.saturating_add(self.settings.margin) };
-        self.turn.announced = Some(Announced { wake, high, lease });
-        self.stage = Stage::Announce;
+        self.next = Some(Statement::Announce { announced: Announced { wake, high, lease } });
     }
 
     fn committed(&mut self, host: i64) {
         let turn = &self.turn;
-        self.stage = Stage::Idle;
         self.delay = 0;
         self.epoch = turn.epoch;
         self.resume = None;

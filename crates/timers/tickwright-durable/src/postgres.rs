@@ -2,26 +2,21 @@
 //!
 //! ```no_run
 //! use std::{thread, time::Duration};
-//! use tickwright_durable::{Due, Settings, Timers, postgres::Postgres};
+//! use tickwright_durable::{Settings, Timers, postgres::Postgres};
 //!
 //! // Each process has a name of its own. One delivers; another one takes over if it is late.
 //! let store = Postgres::open("host=/run/postgresql user=timers dbname=timers")?;
 //! let mut timers = Timers::new(store, Settings::named("worker 1"));
-//! timers.add("tea", Due::after(Duration::from_secs(180)), b"Earl Grey")?;
 //! loop {
-//!     match timers.take_due() {
-//!         Ok(firings) => {
-//!             for firing in firings {
-//!                 println!("{}", firing.id);
-//!                 timers.done(&firing);
-//!             }
-//!         }
-//!         Err(error) => eprintln!("{error}"), // it goes on after the cause is gone
+//!     // After an error it goes on when the cause is gone.
+//!     for firing in timers.take_due().unwrap_or_else(|error| { eprintln!("{error}"); Vec::new() }) {
+//!         println!("{}", firing.id);
+//!         timers.done(&firing);
 //!     }
 //!     thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(60)));
 //! }
 //! # #[allow(unreachable_code)]
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), tickwright_durable::Error>(())
 //! ```
 //!
 //! What another process adds earlier than this one wakes is seen at the next look, each minute
@@ -31,47 +26,19 @@
 use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::thread;
 
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::ToSql;
+use postgres::types::{ToSql, Type};
 use postgres::{Client, GenericClient, NoTls, Row, Transaction};
 
 use crate::error::Error;
-use crate::limits::{MAX_DUE, SCHEMA};
-use crate::statement::{
-    Announced, Answer, Cancelled, Due, Engine, Firing, Outcome, Settled, Shard, Statement, Timer, Waiting,
-};
+use crate::sql::{self, ADD_SHARD, CREATE, PUT_EARLY, Sql, Value};
+use crate::statement::{Answer, Engine, Statement};
 
-const CREATE: &str = "
-CREATE TABLE tickwright_store (version bigint NOT NULL);
-CREATE SEQUENCE tickwright_seq;
-CREATE TABLE tickwright_timer (
-    shard bigint NOT NULL, id text COLLATE \"C\" NOT NULL, due bigint NOT NULL, seq bigint NOT NULL,
-    state smallint NOT NULL DEFAULT 0, doubt smallint NOT NULL DEFAULT 0,
-    fence bigint NOT NULL DEFAULT 0, attempt bigint NOT NULL DEFAULT 0, payload bytea NOT NULL,
-    PRIMARY KEY (shard, id));
-CREATE INDEX tickwright_waiting ON tickwright_timer (shard, due, seq) WHERE state = 0;
-CREATE INDEX tickwright_running ON tickwright_timer (shard) WHERE state = 1;
-CREATE TABLE tickwright_shard (
-    shard bigint PRIMARY KEY, owner text NOT NULL DEFAULT '', epoch bigint NOT NULL DEFAULT 0,
-    wake bigint NOT NULL DEFAULT 0, high bigint NOT NULL DEFAULT 9223372036854775807,
-    lease bigint NOT NULL DEFAULT 0);
-CREATE TABLE tickwright_early (
-    shard bigint NOT NULL, id text COLLATE \"C\" NOT NULL, back bigint NOT NULL, PRIMARY KEY (shard, id));
-INSERT INTO tickwright_store VALUES (1);";
-
-/// The first key of the advisory locks: `tick`. The second one is the shard.
-const LOCK: i32 = 0x7469_636b;
-
-/// The engine's clock in microseconds since 1970.
-macro_rules! clock {
-    () => {
-        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-    };
-}
+/// The upper half of the keys of the advisory locks: `tick`. The lower half is the shard.
+const LOCK: i64 = 0x7469_636b << 32;
 
 type Connect = Box<dyn FnMut() -> Result<Client, postgres::Error> + Send>;
 
@@ -108,13 +75,15 @@ impl Postgres {
     ) -> Result<Self, Error> {
         let (connect, prepared, margin) = (Box::new(connect), HashMap::new(), Duration::from_secs(10));
         let mut store = Self { connect, client: None, prepared, shard: 0, margin, is_open: false };
-        let client = store.client()?;
-        let mut transaction = client.transaction().map_err(error)?;
-        if version(&mut transaction)?.is_none() {
+        let mut transaction = store.client()?.transaction().map_err(error)?;
+        let mut within = Within::new(&mut transaction, 0);
+        if sql::version(&mut within.run())?.is_none() {
             // Of several processes, one makes the tables.
-            transaction.execute("SELECT pg_advisory_xact_lock($1, -1)", &[&LOCK]).map_err(error)?;
-            if version(&mut transaction)?.is_none() {
-                transaction.batch_execute(CREATE).map_err(error)?;
+            within.run().guard(true)?;
+            if sql::version(&mut within.run())?.is_none() {
+                within.client.batch_execute(CREATE).map_err(error)?;
+                within.client.batch_execute("CREATE SEQUENCE tickwright_seq").map_err(error)?;
+                sql::created(&mut within.run())?;
             }
         }
         transaction.commit().map_err(error)?;
@@ -128,8 +97,7 @@ impl Postgres {
     pub fn shard(mut self, shard: u32) -> Result<Self, Error> {
         self.shard = i64::from(shard);
         let shard = self.shard;
-        let add = "INSERT INTO tickwright_shard (shard) VALUES ($1) ON CONFLICT DO NOTHING";
-        self.client()?.execute(add, &[&shard]).map_err(error)?;
+        self.client()?.execute(&text(ADD_SHARD), &[&shard]).map_err(error)?;
         Ok(self)
     }
 
@@ -183,7 +151,10 @@ impl Engine for Postgres {
             Statement::Begin => run(client, "BEGIN ISOLATION LEVEL READ COMMITTED"),
             Statement::Commit => run(client, "COMMIT"),
             Statement::Rollback => run(client, "ROLLBACK"),
-            _ => Run { client, prepared: &mut self.prepared, shard: self.shard }.answer(statement),
+            _ => {
+                let mut run = Run { client, prepared: &mut self.prepared, shard: self.shard };
+                sql::execute(&mut run, self.shard, statement)
+            }
         };
         self.is_open |= matches!(statement, Statement::Begin) && result.is_ok();
         if let Err(Error::Disconnected(what)) = result {
@@ -211,11 +182,16 @@ impl<'a, 'c> Within<'a, 'c> {
     pub fn new(transaction: &'a mut Transaction<'c>, shard: u32) -> Self {
         Self { client: transaction, prepared: HashMap::new(), shard: i64::from(shard) }
     }
+
+    fn run(&mut self) -> Run<'_, Transaction<'c>> {
+        Run { client: self.client, prepared: &mut self.prepared, shard: self.shard }
+    }
 }
 
 impl Engine for Within<'_, '_> {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
-        Run { client: self.client, prepared: &mut self.prepared, shard: self.shard }.answer(statement)
+        let shard = self.shard;
+        sql::execute(&mut self.run(), shard, statement)
     }
 }
 
@@ -253,254 +229,81 @@ pub fn listen(
 }
 
 type Prepared = HashMap<&'static str, postgres::Statement>;
-type Arguments<'a> = &'a [&'a (dyn ToSql + Sync)];
-
 struct Run<'a, C> {
     client: &'a mut C,
     prepared: &'a mut Prepared,
     shard: i64,
 }
 
-impl<C: GenericClient> Run<'_, C> {
-    fn query(&mut self, sql: &'static str, arguments: Arguments<'_>) -> Result<Vec<Row>, Error> {
-        if !self.prepared.contains_key(sql) {
-            self.prepared.insert(sql, self.client.prepare(sql).map_err(error)?);
-        }
-        self.client.query(&self.prepared[sql], arguments).map_err(error)
-    }
+fn text(text: &str) -> String {
+    let list =
+        "(SELECT value ->> 0 AS a_id, (value ->> 1)::bigint AS a_seq, (value ->> 2)::bigint AS a_attempt,
+        (value ->> 3)::bigint AS a_due, (value ->> 4)::bigint AS a_next,
+        (value ->> 5)::bigint AS a_shard FROM json_array_elements(?3::text::json))";
+    let text = sql::text(text, "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", list);
+    let hint = format!("WITH early AS ({PUT_EARLY}) SELECT pg_notify('tickwright_' || ?1::bigint, '')::text");
+    text.replace(PUT_EARLY, &hint).replace('?', "$")
+}
 
-    fn rows(&mut self, sql: &'static str, arguments: Arguments<'_>) -> Result<Answer, Error> {
-        Ok(Answer::Rows(self.query(sql, arguments)?.iter().map(waiting).collect()))
-    }
+impl<C: GenericClient> Sql for Run<'_, C> {
+    const TABLES: &'static str = "SELECT relname::text FROM pg_class
+        WHERE relkind = 'r' AND relname LIKE 'tickwright\\_%' AND pg_table_is_visible(oid)";
+    const DRAW: &'static str =
+        "SELECT nextval('tickwright_seq') FROM generate_series(1, ?2::bigint) WHERE ?1::bigint IS NOT NULL";
 
-    fn one(&mut self, sql: &'static str, arguments: Arguments<'_>) -> Result<Row, Error> {
-        let row = self.query(sql, arguments)?.pop();
-        row.ok_or(Error::NoShard(self.shard))
-    }
-
-    fn answer(&mut self, statement: &Statement) -> Result<Answer, Error> {
-        let shard = self.shard;
-        match statement {
-            Statement::Begin | Statement::Commit | Statement::Rollback => {
-                Err(Error::Engine("the caller begins and ends this transaction".into()))
-            }
-            Statement::Guard { alone } => {
-                let sql = if *alone {
-                    "SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock($1, $2)"
-                } else {
-                    "SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock_shared($1, $2)"
-                };
-                // Each shard has a key of its own, of the same 32 bits.
-                let key = i32::from_ne_bytes((shard as u32).to_ne_bytes());
-                let isolation: String = self.one(sql, &[&LOCK, &key])?.get(0);
-                if isolation == "read committed" {
-                    Ok(Answer::Nothing)
-                } else {
-                    Err(Error::Engine(format!("the transaction is {isolation}: make it READ COMMITTED")))
-                }
-            }
-            Statement::Look => {
-                let sql = concat!(
-                    "SELECT ",
-                    clock!(),
-                    ", owner, epoch, wake, high, lease,
-                    (SELECT min(back) FROM tickwright_early WHERE shard = $1)
-                    FROM tickwright_shard WHERE shard = $1"
-                );
-                let row = self.one(sql, &[&shard])?;
-                let owner: String = row.get(1);
-                Ok(Answer::Shard(Shard {
-                    now: row.get(0),
-                    owner: owner.into(),
-                    epoch: row.get(2),
-                    announced: Announced { wake: row.get(3), high: row.get(4), lease: row.get(5) },
-                    early: row.get(6),
-                }))
-            }
-            Statement::Acquire { owner } => {
-                let sql = "UPDATE tickwright_shard SET epoch = epoch + 1, owner = $1 WHERE shard = $2";
-                self.query(sql, &[&&**owner, &shard]).map(|_| Answer::Nothing)
-            }
-            Statement::Orphan => self.rows(
-                "UPDATE tickwright_timer SET state = 0, doubt = 1 WHERE shard = $1 AND state = 1
-                 RETURNING id, due, seq",
-                &[&shard],
-            ),
-            Statement::Settle { epoch, answers } => self.settle(*epoch, answers),
-            Statement::Early => {
-                let sql = "SELECT t.id, t.due, t.seq FROM tickwright_early e
-                    JOIN tickwright_timer t USING (shard, id) WHERE e.shard = $1 AND t.state = 0";
-                let rows = self.rows(sql, &[&shard])?;
-                self.query("DELETE FROM tickwright_early WHERE shard = $1", &[&shard])?;
-                Ok(rows)
-            }
-            Statement::Load { due, seq, limit } => self.rows(
-                "SELECT id, due, seq FROM tickwright_timer
-                 WHERE shard = $1 AND state = 0 AND (due, seq) >= ($2, $3) ORDER BY due, seq LIMIT $4",
-                &[&shard, due, seq, &i64::try_from(*limit).unwrap_or(i64::MAX)],
-            ),
-            Statement::Claim { epoch, now, rows } => self.claim(*epoch, *now, rows),
-            Statement::Announce { announced: Announced { wake, high, lease } } => {
-                let sql = "UPDATE tickwright_shard SET wake = $1, high = $2, lease = $3 WHERE shard = $4";
-                self.query(sql, &[wake, high, lease, &shard]).map(|_| Answer::Nothing)
-            }
-            Statement::Put { id, due, payload, replace, near } => {
-                self.put(id, *due, payload, *replace, *near)
-            }
-            Statement::Cancel { id } => {
-                let sql = "DELETE FROM tickwright_timer WHERE shard = $1 AND id = $2 RETURNING state, doubt";
-                let found = self.query(sql, &[&shard, &&**id])?.pop();
-                let sql = "DELETE FROM tickwright_early WHERE shard = $1 AND id = $2";
-                self.query(sql, &[&shard, &&**id])?;
-                Ok(Answer::Cancelled(match found.map(|row| (row.get::<_, i16>(0), row.get::<_, i16>(1))) {
-                    None => Cancelled::Gone,
-                    Some((0, 0)) => Cancelled::Removed,
-                    Some(_) => Cancelled::Running,
-                }))
-            }
-            Statement::Get { id } => {
-                let sql = "SELECT due, state = 1, attempt, payload FROM tickwright_timer
-                    WHERE shard = $1 AND id = $2";
-                let found = self.query(sql, &[&shard, &&**id])?.pop();
-                Ok(Answer::Timer(found.map(|row| Timer {
-                    due: row.get(0),
-                    running: row.get(1),
-                    attempt: row.get(2),
-                    payload: row.get(3),
-                })))
-            }
-        }
-    }
-
-    fn put(
+    fn query(
         &mut self,
-        id: &Arc<str>,
-        due: Due,
-        payload: &[u8],
-        replace: bool,
-        near: i64,
-    ) -> Result<Answer, Error> {
-        let shard = self.shard;
-        let sql = concat!(
-            "SELECT ",
-            clock!(),
-            ", nextval('tickwright_seq'), wake, high, epoch FROM tickwright_shard WHERE shard = $1"
-        );
-        let row = self.one(sql, &[&shard])?;
-        let (now, seq, wake, high, epoch): (i64, i64, i64, i64, i64) =
-            (row.get(0), row.get(1), row.get(2), row.get(3), row.get(4));
-        let due = due.resolve(now)?;
-        let sql = if replace {
-            "INSERT INTO tickwright_timer AS t (shard, id, due, seq, payload) VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (shard, id) DO UPDATE SET due = excluded.due, seq = excluded.seq,
-             payload = excluded.payload, doubt = greatest(t.doubt, t.state), state = 0, attempt = 0
-             RETURNING seq"
+        sql: &'static str,
+        arguments: &[Value<'_>],
+        found: &mut dyn FnMut(&[Value<'_>]),
+    ) -> Result<(), Error> {
+        if !self.prepared.contains_key(sql) {
+            self.prepared.insert(sql, self.client.prepare(&text(sql)).map_err(error)?);
+        }
+        let arguments: Vec<_> = arguments.iter().map(argument).collect();
+        for row in self.client.query(&self.prepared[sql], &arguments).map_err(error)? {
+            found(&(0..row.len()).map(|at| column(&row, at)).collect::<Result<Vec<_>, _>>().map_err(error)?);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Option<i64> {
+        None
+    }
+
+    fn guard(&mut self, alone: bool) -> Result<(), Error> {
+        let sql = if alone {
+            "SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock(?1)::text"
         } else {
-            "INSERT INTO tickwright_timer (shard, id, due, seq, payload) VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT DO NOTHING RETURNING seq"
+            "SELECT current_setting('transaction_isolation'), pg_advisory_xact_lock_shared(?1)::text"
         };
-        if self.query(sql, &[&shard, &&**id, &due, &seq, &payload])?.is_empty() {
-            return Ok(Answer::Put(None));
+        let mut other = None;
+        self.query(sql, &[Value::Int(LOCK | self.shard)], &mut |row| {
+            other = (row[0] != Value::Text("read committed")).then(|| format!("{:?}", row[0]));
+        })?;
+        match other {
+            None => Ok(()),
+            Some(other) => Err(Error::Engine(format!("the transaction is {other}: make it READ COMMITTED"))),
         }
-        if due < wake || (due < high && epoch != near) {
-            let sql = "WITH early AS (INSERT INTO tickwright_early VALUES ($1, $2, $3)
-                ON CONFLICT (shard, id) DO UPDATE SET back = excluded.back)
-                SELECT pg_notify('tickwright_' || $1::bigint, '')";
-            self.query(sql, &[&shard, &&**id, &due.max(now)])?;
-        }
-        Ok(Answer::Put(Some(Waiting { id: id.clone(), due, seq })))
-    }
-
-    fn claim(&mut self, epoch: i64, now: i64, rows: &[Waiting]) -> Result<Answer, Error> {
-        let shard = self.shard;
-        let ids: Vec<&str> = rows.iter().map(|row| &*row.id).collect();
-        let seqs: Vec<i64> = rows.iter().map(|row| row.seq).collect();
-        let sql = "UPDATE tickwright_timer t SET state = 1, fence = $4, attempt = t.attempt + 1
-            FROM unnest($2::text[], $3::bigint[]) AS a (id, seq)
-            WHERE t.shard = $1 AND t.id = a.id AND t.seq = a.seq AND t.state = 0 AND t.due <= $5
-            RETURNING t.id, t.due, t.attempt, t.payload, t.seq";
-        let claimed = self.query(sql, &[&shard, &ids, &seqs, &epoch, &now])?;
-        let firing = |row: &Row| Firing {
-            id: row.get::<_, &str>(0).into(),
-            due: row.get(1),
-            late: 0,
-            attempt: row.get(2),
-            fence: epoch,
-            payload: row.get(3),
-            seq: row.get(4),
-        };
-        Ok(Answer::Claimed(claimed.iter().map(firing).collect()))
-    }
-
-    fn settle(&mut self, epoch: i64, answers: &[Settled]) -> Result<Answer, Error> {
-        let shard = self.shard;
-        let (done, wait): (Vec<&Settled>, Vec<&Settled>) =
-            answers.iter().partition(|settled| settled.outcome == Outcome::Done);
-        let ids = |of: &[&Settled]| of.iter().map(|settled| settled.id.to_string()).collect::<Vec<_>>();
-        let seqs = |of: &[&Settled]| of.iter().map(|settled| settled.seq).collect::<Vec<_>>();
-        let attempts = |of: &[&Settled]| of.iter().map(|settled| settled.attempt).collect::<Vec<_>>();
-        if !done.is_empty() {
-            let sql = "DELETE FROM tickwright_timer t
-                USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS a (id, seq, attempt)
-                WHERE t.shard = $1 AND t.id = a.id AND t.seq = a.seq AND t.attempt = a.attempt
-                AND t.fence = $5 AND t.state = 1";
-            self.query(sql, &[&shard, &ids(&done), &seqs(&done), &attempts(&done), &epoch])?;
-        }
-        if wait.is_empty() {
-            return Ok(Answer::Rows(Vec::new()));
-        }
-        let (mut at, mut after) = (Vec::new(), Vec::new());
-        for settled in &wait {
-            at.push(match settled.outcome {
-                Outcome::Again(Due::At(due)) => Some(due.clamp(0, MAX_DUE)),
-                _ => None,
-            });
-            after.push(match settled.outcome {
-                Outcome::Again(Due::After(delay)) => Some(delay.clamp(0, MAX_DUE)),
-                _ => None,
-            });
-        }
-        let sql = concat!(
-            "UPDATE tickwright_timer t SET state = 0,
-            attempt = CASE WHEN coalesce(a.at, a.after) IS NULL THEN t.attempt ELSE 0 END,
-            seq = CASE WHEN coalesce(a.at, a.after) IS NULL THEN t.seq ELSE nextval('tickwright_seq') END,
-            due = CASE WHEN a.after IS NULL THEN coalesce(a.at, t.due) ELSE least(a.after + ",
-            clock!(),
-            ", 253402300799999999) END
-            FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-            AS a (id, seq, attempt, at, after)
-            WHERE t.shard = $1 AND t.id = a.id AND t.seq = a.seq AND t.attempt = a.attempt
-            AND t.fence = $7 AND t.state = 1 RETURNING t.id, t.due, t.seq"
-        );
-        self.rows(sql, &[&shard, &ids(&wait), &seqs(&wait), &attempts(&wait), &at, &after, &epoch])
     }
 }
 
-fn waiting(row: &Row) -> Waiting {
-    Waiting { id: row.get::<_, &str>(0).into(), due: row.get(1), seq: row.get(2) }
+fn argument<'a>(value: &'a Value<'_>) -> &'a (dyn ToSql + Sync) {
+    match value {
+        Value::Null => &None::<i64>,
+        Value::Int(value) => value,
+        Value::Text(value) => value,
+        Value::Bytes(value) => value,
+    }
 }
 
-/// The version of the store, or `None` if there is none.
-fn version(client: &mut impl GenericClient) -> Result<Option<i64>, Error> {
-    let sql =
-        "SELECT to_regclass('tickwright_store') IS NOT NULL, to_regclass('tickwright_timer') IS NOT NULL";
-    let row = client.query_one(sql, &[]).map_err(error)?;
-    match (row.get(0), row.get(1)) {
-        (false, false) => return Ok(None),
-        (false, true) => {
-            return Err(Error::Foreign("it has a table tickwright_timer and no tickwright_store".into()));
-        }
-        (true, _) => {}
+fn column(row: &Row, at: usize) -> Result<Value<'_>, postgres::Error> {
+    Ok(match *row.columns()[at].type_() {
+        Type::INT8 => row.try_get::<_, Option<_>>(at)?.map(Value::Int),
+        Type::BYTEA => row.try_get::<_, Option<_>>(at)?.map(Value::Bytes),
+        _ => row.try_get::<_, Option<_>>(at)?.map(Value::Text),
     }
-    let found = client.query_opt("SELECT version FROM tickwright_store", &[]).map_err(|why| {
-        let is_foreign = why.code() == Some(&SqlState::UNDEFINED_COLUMN);
-        if is_foreign { Error::Foreign("its tickwright_store has no version".into()) } else { error(why) }
-    })?;
-    match found.map(|row| row.try_get(0)) {
-        Some(Ok(SCHEMA)) => Ok(Some(SCHEMA)),
-        Some(Ok(found)) if found > SCHEMA => Err(Error::NewerSchema { found }),
-        other => Err(Error::Foreign(format!("its tickwright_store has version {other:?}"))),
-    }
+    .unwrap_or(Value::Null))
 }
 
 fn error(error: postgres::Error) -> Error {

@@ -10,6 +10,7 @@ pub struct Settings {
     pub(crate) margin: i64,
     pub(crate) rescan: Option<i64>,
     pub(crate) span: i64,
+    /// How many rows one turn loads at most.
     pub(crate) page: usize,
     pub(crate) batch: usize,
 }
@@ -61,12 +62,6 @@ impl Settings {
     #[must_use]
     pub fn batch(self, batch: usize) -> Self {
         Self { batch: batch.max(1), ..self }
-    }
-
-    /// How many rows one turn loads at most: 1024 unless said otherwise, and at least 1.
-    #[must_use]
-    pub fn page(self, page: usize) -> Self {
-        Self { page: page.max(1), ..self }
     }
 }
 

@@ -5,32 +5,14 @@
 
 use core::time::Duration;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, params_from_iter};
 
 use crate::error::Error;
-use crate::limits::SCHEMA;
-use crate::statement::{
-    Announced, Answer, Cancelled, Due, Engine, Firing, Outcome, Settled, Shard, Statement, Timer, Waiting,
-};
-
-const CREATE: &str = "
-CREATE TABLE tickwright_store (version INTEGER NOT NULL) STRICT;
-CREATE TABLE tickwright_timer (
-    shard INTEGER NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL, seq INTEGER NOT NULL,
-    state INTEGER NOT NULL DEFAULT 0, doubt INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0,
-    attempt INTEGER NOT NULL DEFAULT 0, payload BLOB NOT NULL, PRIMARY KEY (shard, id)) STRICT;
-CREATE INDEX tickwright_waiting ON tickwright_timer (shard, due, seq) WHERE state = 0;
-CREATE INDEX tickwright_running ON tickwright_timer (shard) WHERE state = 1;
-CREATE TABLE tickwright_shard (
-    shard INTEGER PRIMARY KEY, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0,
-    wake INTEGER NOT NULL DEFAULT 0, high INTEGER NOT NULL DEFAULT 9223372036854775807,
-    lease INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL DEFAULT 0) STRICT;
-CREATE TABLE tickwright_early (
-    shard INTEGER NOT NULL, id TEXT NOT NULL, back INTEGER NOT NULL,
-    PRIMARY KEY (shard, id)) STRICT, WITHOUT ROWID;";
+use crate::sql::{self, ADD_SHARD, CREATE, Sql, Value};
+use crate::statement::{Answer, Engine, Statement};
 
 /// A connection to a file of timers.
 #[derive(Debug)]
@@ -56,7 +38,8 @@ impl Sqlite {
     /// As [`open`](Self::open).
     pub fn new(connection: Connection) -> Result<Self, Error> {
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
-        let found = version(&connection)?;
+        let mut within = Within { connection: &connection, shard: 0 };
+        let found = sql::version(&mut within)?;
         // A foreign file, or one of a newer version, keeps the mode that it has.
         connection
             .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
@@ -65,16 +48,7 @@ impl Sqlite {
         connection.set_prepared_statement_cache_capacity(32);
         if found.is_none() {
             connection.execute_batch("BEGIN IMMEDIATE").map_err(error)?;
-            // Another process may have been faster.
-            let made = version(&connection).and_then(|found| match found {
-                Some(_) => Ok(()),
-                None => connection
-                    .execute_batch(CREATE)
-                    .and_then(|()| connection.execute("INSERT INTO tickwright_store VALUES (?)", [SCHEMA]))
-                    .map(drop)
-                    .map_err(error),
-            });
-            let made = made.and_then(|()| connection.execute_batch("COMMIT").map_err(error));
+            let made = within.create().and_then(|()| connection.execute_batch("COMMIT").map_err(error));
             if made.is_err() {
                 let _ = connection.execute_batch("ROLLBACK");
             }
@@ -89,8 +63,7 @@ impl Sqlite {
     /// What SQLite reports.
     pub fn shard(self, shard: u32) -> Result<Self, Error> {
         let shard = i64::from(shard);
-        let add = "INSERT INTO tickwright_shard (shard) VALUES (?) ON CONFLICT DO NOTHING";
-        self.connection.execute(add, [shard]).map_err(error)?;
+        self.connection.execute(ADD_SHARD, [shard]).map_err(error)?;
         Ok(Self { shard, ..self })
     }
 
@@ -102,7 +75,18 @@ impl Sqlite {
 
 impl Engine for Sqlite {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
-        Within { connection: &self.connection, shard: self.shard }.run_statement(statement)
+        let end = match statement {
+            Statement::Begin => "BEGIN IMMEDIATE",
+            Statement::Commit => "COMMIT",
+            Statement::Rollback if self.connection.is_autocommit() => return Ok(Answer::Nothing),
+            Statement::Rollback => "ROLLBACK",
+            _ => {
+                let mut within = Within { connection: &self.connection, shard: self.shard };
+                return sql::execute(&mut within, self.shard, statement);
+            }
+        };
+        let ended = self.connection.prepare_cached(&text(end)).and_then(|mut end| end.execute([]));
+        ended.map(|_| Answer::Nothing).map_err(error)
     }
 
     fn clock(&self) -> Option<i64> {
@@ -141,178 +125,18 @@ impl<'a> Within<'a> {
         Self { connection, shard: i64::from(shard) }
     }
 
-    fn run(&self, sql: &str) -> rusqlite::Result<Answer> {
-        self.connection.prepare_cached(sql)?.execute([])?;
-        Ok(Answer::Nothing)
-    }
-
-    fn rows(&self, sql: &str, arguments: impl rusqlite::Params) -> rusqlite::Result<Answer> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(arguments, waiting)?.collect::<rusqlite::Result<_>>()?;
-        Ok(Answer::Rows(rows))
-    }
-
-    fn look(&self) -> rusqlite::Result<Answer> {
-        let sql = "SELECT owner, epoch, wake, high, lease,
-            (SELECT min(back) FROM tickwright_early WHERE shard = ?1) FROM tickwright_shard WHERE shard = ?1";
-        let shard = self.connection.prepare_cached(sql)?.query_row([self.shard], |row| {
-            Ok(Shard {
-                now: now(),
-                owner: row.get(0)?,
-                epoch: row.get(1)?,
-                announced: Announced { wake: row.get(2)?, high: row.get(3)?, lease: row.get(4)? },
-                early: row.get(5)?,
-            })
-        })?;
-        Ok(Answer::Shard(shard))
-    }
-
-    fn next_seq(&self) -> rusqlite::Result<[i64; 4]> {
-        let sql =
-            "UPDATE tickwright_shard SET seq = seq + 1 WHERE shard = ? RETURNING seq, wake, high, epoch";
-        self.connection
-            .prepare_cached(sql)?
-            .query_row([self.shard], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
-    }
-
-    fn put(
-        &self,
-        id: &Arc<str>,
-        due: i64,
-        payload: &[u8],
-        replace: bool,
-        near: i64,
-    ) -> rusqlite::Result<Answer> {
-        let [seq, wake, high, epoch] = self.next_seq()?;
-        let sql = if replace {
-            "INSERT INTO tickwright_timer (shard, id, due, seq, payload) VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT (shard, id) DO UPDATE SET due = excluded.due, seq = excluded.seq,
-             payload = excluded.payload, doubt = max(doubt, state), state = 0, attempt = 0"
-        } else {
-            "INSERT INTO tickwright_timer (shard, id, due, seq, payload) VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT DO NOTHING"
-        };
-        if self.connection.prepare_cached(sql)?.execute(params![self.shard, id, due, seq, payload])? == 0 {
-            return Ok(Answer::Put(None));
+    /// Makes the tables, unless another process was faster.
+    fn create(&mut self) -> Result<(), Error> {
+        if sql::version(self)?.is_some() {
+            return Ok(());
         }
-        if due < wake || (due < high && epoch != near) {
-            let sql = "INSERT INTO tickwright_early VALUES (?, ?, ?)
-                ON CONFLICT (shard, id) DO UPDATE SET back = excluded.back";
-            self.connection.prepare_cached(sql)?.execute(params![self.shard, id, due.max(now())])?;
+        let mut create = CREATE.replace(");", ") STRICT;");
+        for (postgres, sqlite) in [("bigint", "INTEGER"), ("text COLLATE \"C\"", "TEXT"), ("bytea", "BLOB")] {
+            create = create.replace(postgres, sqlite);
         }
-        Ok(Answer::Put(Some(Waiting { id: id.clone(), due, seq })))
-    }
-
-    fn claim(&self, epoch: i64, now: i64, rows: &[Waiting]) -> rusqlite::Result<Answer> {
-        let sql = "UPDATE tickwright_timer SET state = 1, fence = ?, attempt = attempt + 1
-            WHERE shard = ? AND id = ? AND seq = ? AND state = 0 AND due <= ? RETURNING due, attempt, payload";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut claimed = Vec::with_capacity(rows.len());
-        for Waiting { id, seq, .. } in rows {
-            let firing = statement.query_row(params![epoch, self.shard, id, seq, now], |row| {
-                Ok(Firing {
-                    id: id.clone(),
-                    due: row.get(0)?,
-                    late: 0,
-                    attempt: row.get(1)?,
-                    fence: epoch,
-                    payload: row.get(2)?,
-                    seq: *seq,
-                })
-            });
-            claimed.extend(firing.optional()?);
-        }
-        Ok(Answer::Claimed(claimed))
-    }
-
-    fn settle(&self, epoch: i64, answers: &[Settled]) -> rusqlite::Result<Answer> {
-        let mut rows = Vec::new();
-        let done = "DELETE FROM tickwright_timer
-            WHERE shard = ? AND id = ? AND seq = ? AND attempt = ? AND fence = ? AND state = 1";
-        let wait = "UPDATE tickwright_timer SET state = 0, attempt = CASE WHEN ?8 THEN attempt ELSE 0 END,
-            seq = ?7, due = coalesce(?6, due)
-            WHERE shard = ?1 AND id = ?2 AND seq = ?3 AND attempt = ?4 AND fence = ?5 AND state = 1
-            RETURNING id, due, seq";
-        for Settled { id, seq, attempt, outcome } in answers {
-            let (due, next) = match *outcome {
-                Outcome::Done => {
-                    let arguments = params![self.shard, id, seq, attempt, epoch];
-                    self.connection.prepare_cached(done)?.execute(arguments)?;
-                    continue;
-                }
-                Outcome::Again(due) => (Some(due.clamped(now())), self.next_seq()?[0]),
-                Outcome::Release => (None, *seq),
-            };
-            let arguments = params![self.shard, id, seq, attempt, epoch, due, next, due.is_none()];
-            rows.extend(self.connection.prepare_cached(wait)?.query_row(arguments, waiting).optional()?);
-        }
-        Ok(Answer::Rows(rows))
-    }
-
-    fn cancel(&self, id: &Arc<str>) -> rusqlite::Result<Answer> {
-        let sql = "DELETE FROM tickwright_timer WHERE shard = ? AND id = ? RETURNING state, doubt";
-        let found = self
-            .connection
-            .prepare_cached(sql)?
-            .query_row(params![self.shard, id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let sql = "DELETE FROM tickwright_early WHERE shard = ? AND id = ?";
-        self.connection.prepare_cached(sql)?.execute(params![self.shard, id])?;
-        Ok(Answer::Cancelled(cancelled(found)))
-    }
-
-    fn get(&self, id: &Arc<str>) -> rusqlite::Result<Answer> {
-        let sql = "SELECT due, state = 1, attempt, payload FROM tickwright_timer WHERE shard = ? AND id = ?";
-        let timer = self.connection.prepare_cached(sql)?.query_row(params![self.shard, id], |row| {
-            Ok(Timer { due: row.get(0)?, running: row.get(1)?, attempt: row.get(2)?, payload: row.get(3)? })
-        });
-        Ok(Answer::Timer(timer.optional()?))
-    }
-
-    fn answer(&self, statement: &Statement, put_due: Option<i64>) -> rusqlite::Result<Answer> {
-        match statement {
-            Statement::Begin => self.run("BEGIN IMMEDIATE"),
-            // The transaction holds the only lock that there is, or takes it at its first write.
-            Statement::Guard { .. } => Ok(Answer::Nothing),
-            Statement::Commit => self.run("COMMIT"),
-            Statement::Rollback if self.connection.is_autocommit() => Ok(Answer::Nothing),
-            Statement::Rollback => self.run("ROLLBACK"),
-            Statement::Look => self.look(),
-            Statement::Acquire { owner } => {
-                let sql = "UPDATE tickwright_shard SET epoch = epoch + 1, owner = ? WHERE shard = ?";
-                self.connection.prepare_cached(sql)?.execute(params![owner, self.shard]).map(Answer::Count)
-            }
-            Statement::Orphan => self.rows(
-                "UPDATE tickwright_timer SET state = 0, doubt = 1 WHERE shard = ? AND state = 1 RETURNING id, due, seq",
-                [self.shard],
-            ),
-            Statement::Settle { epoch, answers } => self.settle(*epoch, answers),
-            Statement::Early => {
-                let sql = "SELECT t.id, t.due, t.seq FROM tickwright_early e
-                    JOIN tickwright_timer t ON t.shard = e.shard AND t.id = e.id
-                    WHERE e.shard = ? AND t.state = 0";
-                let rows = self.rows(sql, [self.shard])?;
-                let delete = "DELETE FROM tickwright_early WHERE shard = ?";
-                self.connection.prepare_cached(delete)?.execute([self.shard])?;
-                Ok(rows)
-            }
-            Statement::Load { due, seq, limit } => self.rows(
-                "SELECT id, due, seq FROM tickwright_timer
-                 WHERE shard = ? AND state = 0 AND (due, seq) >= (?, ?) ORDER BY due, seq LIMIT ?",
-                params![self.shard, due, seq, i64::try_from(*limit).unwrap_or(i64::MAX)],
-            ),
-            Statement::Claim { epoch, now, rows } => self.claim(*epoch, *now, rows),
-            Statement::Announce { announced: Announced { wake, high, lease } } => {
-                let sql = "UPDATE tickwright_shard SET wake = ?, high = ?, lease = ? WHERE shard = ?";
-                let arguments = params![wake, high, lease, self.shard];
-                self.connection.prepare_cached(sql)?.execute(arguments).map(Answer::Count)
-            }
-            Statement::Put { id, payload, replace, near, .. } => {
-                self.put(id, put_due.unwrap_or_default(), payload, *replace, *near)
-            }
-            Statement::Cancel { id } => self.cancel(id),
-            Statement::Get { id } => self.get(id),
-        }
+        create += "ALTER TABLE tickwright_shard ADD COLUMN seq INTEGER NOT NULL DEFAULT 0";
+        self.connection.execute_batch(&create).map_err(error)?;
+        sql::created(self)
     }
 }
 
@@ -320,68 +144,78 @@ impl Engine for Within<'_> {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
         // Without a transaction, half of a call could stay.
         if self.connection.is_autocommit() {
-            Err(Error::NoTransaction)
-        } else {
-            self.run_statement(statement)
+            return Err(Error::NoTransaction);
         }
+        let shard = self.shard;
+        sql::execute(self, shard, statement)
     }
 }
 
-impl Within<'_> {
-    fn run_statement(&self, statement: &Statement) -> Result<Answer, Error> {
-        let due = |due: &Due| due.resolve(now());
-        let put_due =
-            if let Statement::Put { due: asked, .. } = statement { Some(due(asked)?) } else { None };
-        self.answer(statement, put_due).map_err(|failure| match failure {
-            rusqlite::Error::QueryReturnedNoRows => Error::NoShard(self.shard),
-            other => error(other),
-        })
-    }
+fn text(text: &str) -> String {
+    let list = "(SELECT value ->> 0 AS a_id, value ->> 1 AS a_seq, value ->> 2 AS a_attempt,
+        value ->> 3 AS a_due, value ->> 4 AS a_next, value ->> 5 AS a_shard FROM json_each(?3))";
+    sql::text(text, "?2", list)
 }
 
-/// What a cancel says of a row of this (state, doubt).
-pub(crate) fn cancelled(found: Option<(i64, i64)>) -> Cancelled {
-    match found {
-        None => Cancelled::Gone,
-        Some((0, 0)) => Cancelled::Removed,
-        Some(_) => Cancelled::Running,
-    }
-}
-
-/// The version of the store, or `None` if there is none.
-fn version(connection: &Connection) -> Result<Option<i64>, Error> {
-    let tables =
+impl Sql for Within<'_> {
+    const TABLES: &'static str =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'tickwright\\_%' ESCAPE '\\'";
-    let names: Vec<String> = connection
-        .prepare(tables)
-        .and_then(|mut tables| tables.query_map([], |row| row.get(0))?.collect())
-        .map_err(error)?;
-    if !names.iter().any(|name| name == "tickwright_store") {
-        return match names.first() {
-            Some(name) => Err(Error::Foreign(format!("it has a table {name} and no tickwright_store"))),
-            None => Ok(None),
-        };
+    const DRAW: &'static str = "UPDATE tickwright_shard SET seq = seq + ?2 WHERE shard = ?1 RETURNING seq";
+
+    fn query(
+        &mut self,
+        sql: &'static str,
+        arguments: &[Value<'_>],
+        found: &mut dyn FnMut(&[Value<'_>]),
+    ) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(&text(sql)).map_err(error)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(arguments)).map_err(error)?;
+        while let Some(row) = rows.next().map_err(error)? {
+            let column = |at| -> rusqlite::Result<Value<'_>> {
+                Ok(match row.get_ref(at)? {
+                    ValueRef::Integer(value) => Value::Int(value),
+                    ValueRef::Text(value) => Value::Text(core::str::from_utf8(value)?),
+                    ValueRef::Blob(value) => Value::Bytes(value),
+                    _ => Value::Null,
+                })
+            };
+            found(&(0..columns).map(column).collect::<rusqlite::Result<Vec<_>>>().map_err(error)?);
+        }
+        Ok(())
     }
-    let found = connection.query_row("SELECT version FROM tickwright_store", [], |row| row.get(0)).map_err(
-        |why| match why.sqlite_error_code() {
-            // No such column, or no row.
-            None | Some(ErrorCode::Unknown) => Error::Foreign("its tickwright_store has no version".into()),
-            Some(_) => error(why),
-        },
-    )?;
-    match found {
-        SCHEMA => Ok(Some(found)),
-        found if found > SCHEMA => Err(Error::NewerSchema { found }),
-        found => Err(Error::Foreign(format!("its tickwright_store has version {found}"))),
+
+    fn now(&self) -> Option<i64> {
+        Some(now())
+    }
+
+    /// The transaction holds the only lock that there is, or takes it at its first write.
+    fn guard(&mut self, _: bool) -> Result<(), Error> {
+        Ok(())
     }
 }
 
-fn waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
-    Ok(Waiting { id: row.get(0)?, due: row.get(1)?, seq: row.get(2)? })
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self {
+            Value::Null => ValueRef::Null,
+            Value::Int(value) => ValueRef::Integer(value),
+            Value::Text(value) => ValueRef::Text(value.as_bytes()),
+            Value::Bytes(value) => ValueRef::Blob(value),
+        }))
+    }
 }
+
+// A test's clock, in the place of SQLite's.
+#[cfg(test)]
+thread_local!(pub(crate) static CLOCK: core::cell::Cell<Option<i64>> = const { core::cell::Cell::new(None) });
 
 /// SQLite's clock: the wall clock of the machine.
 fn now() -> i64 {
+    #[cfg(test)]
+    if let Some(now) = CLOCK.get() {
+        return now;
+    }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

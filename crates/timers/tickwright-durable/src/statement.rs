@@ -34,19 +34,15 @@ impl Due {
         Self::At(i64::try_from(since.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX))
     }
 
-    /// The due time in microseconds since 1970, if the engine's clock shows `now`.
-    ///
-    /// # Errors
-    /// [`Error::DueOutOfRange`] if it is before 1970 or after [`MAX_DUE`].
-    pub fn resolve(self, now: i64) -> Result<i64, Error> {
+    /// The due time if the engine's clock shows `now`. It is out of range before 1970 and after
+    /// [`MAX_DUE`].
+    pub(crate) fn resolve(self, now: i64) -> Result<i64, Error> {
         let due = self.unchecked(now);
         if (0..=MAX_DUE).contains(&due) { Ok(due) } else { Err(Error::DueOutOfRange { due }) }
     }
 
-    /// As [`resolve`](Self::resolve), with the nearest due time if it is out of range: what an
-    /// adapter stores for [`Outcome::Again`].
-    #[must_use]
-    pub fn clamped(self, now: i64) -> i64 {
+    /// As [`resolve`](Self::resolve), with the nearest due time if it is out of range.
+    pub(crate) fn clamped(self, now: i64) -> i64 {
         self.unchecked(now).clamp(0, MAX_DUE)
     }
 
@@ -100,151 +96,13 @@ pub enum Outcome {
     Release,
 }
 
-/// The answer to one firing.
-#[derive(Clone, Debug)]
-pub struct Settled {
-    pub(crate) id: Arc<str>,
-    pub(crate) seq: i64,
-    pub(crate) attempt: i64,
-    pub(crate) outcome: Outcome,
-}
-
-impl Settled {
-    /// The firing's id, seq and attempt, and what became of it.
-    #[must_use]
-    pub fn parts(&self) -> (&Arc<str>, i64, i64, Outcome) {
-        (&self.id, self.seq, self.attempt, self.outcome)
-    }
-}
-
-/// What an owner announces at the end of a turn.
+/// What an add did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Announced {
-    /// Nothing waits earlier, except what is in the table of early timers.
-    pub wake: i64,
-    /// The end of the owner's window: a due time.
-    pub high: i64,
-    /// From this time on, another process may take the shard over.
-    pub lease: i64,
-}
-
-/// One statement. All of them but `Begin`, `Commit` and `Rollback` speak of one shard.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Statement {
-    /// Begins a transaction that writes.
-    Begin,
-    /// Waits for the guard of the shard until the transaction ends: alone, or with other writers.
-    Guard {
-        /// Alone: for an owner.
-        alone: bool,
-    },
-    /// Ends the transaction.
-    Commit,
-    /// Ends the transaction without a change.
-    Rollback,
-    /// Reads the shard's row and the clock: [`Answer::Shard`].
-    Look,
-    /// Makes `owner` the owner, with an epoch greater by 1: [`Answer::Count`].
-    Acquire {
-        /// The name of the new owner.
-        owner: Arc<str>,
-    },
-    /// Makes each running timer wait again, in doubt: [`Answer::Rows`].
-    Orphan,
-    /// Executes answers: [`Answer::Rows`] with what waits again.
-    Settle {
-        /// The epoch of the owner that claimed these timers.
-        epoch: i64,
-        /// One for each timer.
-        answers: Vec<Settled>,
-    },
-    /// Deletes the rows of the early timers: [`Answer::Rows`] with those that still wait.
-    Early,
-    /// Reads what waits, by (due, seq): [`Answer::Rows`].
-    Load {
-        /// The first due time.
-        due: i64,
-        /// The first seq at that due time.
-        seq: i64,
-        /// The greatest number of rows.
-        limit: usize,
-    },
-    /// Claims timers that are due: [`Answer::Claimed`].
-    Claim {
-        /// The epoch of the owner.
-        epoch: i64,
-        /// What the engine's clock showed in this transaction.
-        now: i64,
-        /// What to claim.
-        rows: Vec<Waiting>,
-    },
-    /// Writes what the owner announces.
-    Announce {
-        /// What to write.
-        announced: Announced,
-    },
-    /// Inserts a timer, or replaces one: [`Answer::Put`].
-    Put {
-        /// Its id.
-        id: Arc<str>,
-        /// When it is due.
-        due: Due,
-        /// What a firing returns.
-        payload: Vec<u8>,
-        /// Whether a timer of this id is replaced.
-        replace: bool,
-        /// The epoch of the owner that learns of this put in memory; 0 if none does.
-        near: i64,
-    },
-    /// Deletes a timer: [`Answer::Cancelled`].
-    Cancel {
-        /// Its id.
-        id: Arc<str>,
-    },
-    /// Reads a timer: [`Answer::Timer`].
-    Get {
-        /// Its id.
-        id: Arc<str>,
-    },
-}
-
-/// What a statement returned.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Answer {
-    /// For a statement that returns nothing.
-    Nothing,
-    /// The number of rows that it changed.
-    Count(usize),
-    /// The shard's row.
-    Shard(Shard),
-    /// Timers.
-    Rows(Vec<Waiting>),
-    /// The timers that are running now; `late` is 0.
-    Claimed(Vec<Firing>),
-    /// The new timer, or `None` if the id exists and was not to be replaced.
-    Put(Option<Waiting>),
-    /// What a cancel found.
-    Cancelled(Cancelled),
-    /// What a get found.
-    Timer(Option<Timer>),
-}
-
-/// The row of a shard, and the time at which the engine read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// The engine's clock.
-    pub now: i64,
-    /// Who delivers.
-    pub owner: Arc<str>,
-    /// How often the shard was taken over.
-    pub epoch: i64,
-    /// What the owner announced.
-    pub announced: Announced,
-    /// When the owner should be back for the first of the early timers: when that is due, or when
-    /// it was put if that was later.
-    pub early: Option<i64>,
+pub enum Added {
+    /// The timer waits.
+    Added,
+    /// A timer of this id exists, and is as it was.
+    Exists,
 }
 
 /// What [`cancel`](crate::Writer::cancel) did.
@@ -272,19 +130,135 @@ pub struct Timer {
     pub payload: Vec<u8>,
 }
 
-/// A store: executes statements.
-///
-/// The adapters are [`Sqlite`](crate::sqlite::Sqlite) and [`Postgres`](crate::postgres::Postgres).
+/// The answer to one firing.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    pub(crate) id: Arc<str>,
+    pub(crate) due: i64,
+    pub(crate) seq: i64,
+    pub(crate) attempt: i64,
+    pub(crate) outcome: Outcome,
+}
+
+/// What an owner announces at the end of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Nothing waits earlier, except what is in the table of early timers.
+    pub(crate) wake: i64,
+    /// The end of the owner's window: a due time.
+    pub(crate) high: i64,
+    /// From this time on, another process may take the shard over.
+    pub(crate) lease: i64,
+}
+
+/// One statement. All of them but `Begin`, `Commit` and `Rollback` speak of one shard.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// Begins a transaction that writes.
+    Begin,
+    /// Waits for the guard of the shard until the transaction ends: alone, for an owner, or beside
+    /// other writers.
+    Guard {
+        alone: bool,
+    },
+    Commit,
+    Rollback,
+    /// Reads the shard's row and the clock: [`Answer::Shard`].
+    Look,
+    /// Makes `owner` the owner, with an epoch greater by 1.
+    Acquire {
+        owner: Arc<str>,
+    },
+    /// Makes each running timer wait again, in doubt: [`Answer::Rows`].
+    Orphan,
+    /// Executes the answers to what `epoch` claimed: [`Answer::Rows`] with what waits again. `now`
+    /// is what the engine's clock showed in this transaction.
+    Settle {
+        epoch: i64,
+        now: i64,
+        answers: Vec<Settled>,
+    },
+    /// Deletes the rows of the early timers: [`Answer::Rows`] with those that still wait.
+    Early,
+    /// Reads what waits from (due, seq) on, in this order: [`Answer::Rows`].
+    Load {
+        due: i64,
+        seq: i64,
+        limit: usize,
+    },
+    /// Claims those of these timers that are due at `now`: [`Answer::Claimed`].
+    Claim {
+        epoch: i64,
+        now: i64,
+        rows: Vec<Waiting>,
+    },
+    /// Writes what the owner announces.
+    Announce {
+        announced: Announced,
+    },
+    /// Inserts a timer, or replaces one: [`Answer::Put`]. `near` is the epoch of the owner that
+    /// learns of this in memory; 0 if none does.
+    Put {
+        id: Arc<str>,
+        due: Due,
+        payload: Vec<u8>,
+        replace: bool,
+        near: i64,
+    },
+    /// Deletes a timer: [`Answer::Cancelled`].
+    Cancel {
+        id: Arc<str>,
+    },
+    /// Reads a timer: [`Answer::Timer`].
+    Get {
+        id: Arc<str>,
+    },
+}
+
+/// What a statement returned.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Nothing,
+    Shard(Shard),
+    Rows(Vec<Waiting>),
+    /// The timers that are running now; `late` is 0.
+    Claimed(Vec<Firing>),
+    /// The new timer, or `None` if the id exists and was not to be replaced.
+    Put(Option<Waiting>),
+    Cancelled(Cancelled),
+    Timer(Option<Timer>),
+}
+
+/// The row of a shard, and the time at which the engine read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    pub(crate) now: i64,
+    pub(crate) owner: Arc<str>,
+    /// How often the shard was taken over.
+    pub(crate) epoch: i64,
+    pub(crate) announced: Announced,
+    /// When the owner should be back for the first of the early timers: when that is due, or when
+    /// it was put if that was later.
+    pub(crate) early: Option<i64>,
+}
+
+/// A store. This crate implements it: [`Sqlite`](crate::sqlite::Sqlite),
+/// [`Postgres`](crate::postgres::Postgres), and the `Within` of each.
 pub trait Engine {
-    /// Executes one statement. After an error the caller executes `Rollback`.
-    ///
-    /// # Errors
-    /// [`Error::UnknownOutcome`] if a `Commit` may have taken place. After every other error the
-    /// transaction did not take place.
+    /// Executes one statement; after an error the caller executes `Rollback`. Except for
+    /// [`Error::UnknownOutcome`] of a `Commit`, the transaction did not take place then.
+    #[doc(hidden)]
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error>;
 
     /// What the engine's clock shows, if it can be read without a statement.
+    #[doc(hidden)]
     fn clock(&self) -> Option<i64> {
         None
+    }
+}
+
+impl<E: Engine + ?Sized> Engine for &mut E {
+    fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
+        (**self).execute(statement)
     }
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::error::Error;
 use crate::owner::{Metrics, Owner};
 use crate::settings::Settings;
-use crate::statement::{Answer, Cancelled, Due, Engine, Firing, Outcome, Statement, Timer, Waiting};
-use crate::writer::{self, Added};
+use crate::statement::{Added, Answer, Cancelled, Due, Engine, Firing, Outcome, Statement, Timer, Waiting};
+use crate::writer::{Change, Writer};
 
 /// The timers of one shard, for a loop of your own.
 ///
@@ -76,32 +76,34 @@ impl<E: Engine> Timers<E> {
     ///
     /// # Errors
     /// That of `work`, or what the engine reports.
-    pub fn batch<T>(&mut self, work: impl FnOnce(&mut Batch<'_, E>) -> Result<T, Error>) -> Result<T, Error> {
+    pub fn batch<T>(
+        &mut self,
+        work: impl FnOnce(&mut Writer<&mut E>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let near = self.owner.epoch();
         self.engine.execute(&Statement::Begin)?;
-        let (changes, result) = {
-            let engine = &mut self.engine;
-            let mut batch = Batch { engine, near, changes: Vec::new(), failure: None, is_open: true };
-            let result = work(&mut batch);
-            // An engine may have ended the transaction at an error that `work` ignored.
-            let failure = batch.failure.take();
-            let result = result.and_then(|value| failure.map_or(Ok(value), Err)).and_then(|value| {
-                batch.engine.execute(&Statement::Commit)?;
-                batch.is_open = false;
-                Ok(value)
-            });
-            (core::mem::take(&mut batch.changes), result)
-        };
-        if let Err(error) = &result {
-            if matches!(error, Error::UnknownOutcome(_)) {
-                self.owner.unknown();
-            }
-            return result;
-        }
-        for change in changes {
-            match change {
-                Change::Put(row) => self.owner.put(row, near),
-                Change::Cancel(id) => self.owner.cancelled(&id),
+        let mut open = Open { engine: &mut self.engine, is_open: true };
+        let mut writer = Writer::new(&mut *open.engine);
+        writer.near = near;
+        let result = work(&mut writer);
+        let (changes, failure) = (writer.changes, writer.failure);
+        // An engine may have ended the transaction at an error that `work` ignored.
+        let result = result.and_then(|value| failure.map_or(Ok(value), Err)).and_then(|value| {
+            open.engine.execute(&Statement::Commit)?;
+            open.is_open = false;
+            Ok(value)
+        });
+        drop(open);
+        match &result {
+            Err(Error::UnknownOutcome(_)) => self.owner.unknown(),
+            Err(_) => {}
+            Ok(_) => {
+                for change in changes {
+                    match change {
+                        Change::Put(row) => self.owner.put(row, near),
+                        Change::Cancel(id) => self.owner.cancelled(&id),
+                    }
+                }
             }
         }
         result
@@ -112,7 +114,7 @@ impl<E: Engine> Timers<E> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn get(&mut self, id: &str) -> Result<Option<Timer>, Error> {
-        writer::get(&mut self.engine, id)
+        Writer::new(&mut self.engine).get(id)
     }
 
     /// The earliest due time of the timers that wait, in microseconds since 1970.
@@ -120,7 +122,7 @@ impl<E: Engine> Timers<E> {
     /// # Errors
     /// What the engine reports.
     pub fn next_due(&mut self) -> Result<Option<i64>, Error> {
-        Ok(self.list(None, 1)?.first().map(|row| row.due))
+        Writer::new(&mut self.engine).next_due()
     }
 
     /// Up to `limit` timers that wait, in the order in which they are due, behind `after`.
@@ -128,7 +130,7 @@ impl<E: Engine> Timers<E> {
     /// # Errors
     /// What the engine reports.
     pub fn list(&mut self, after: Option<&Waiting>, limit: usize) -> Result<Vec<Waiting>, Error> {
-        writer::list(&mut self.engine, after, limit)
+        Writer::new(&mut self.engine).list(after, limit)
     }
 
     /// How long a loop may sleep before it calls [`take_due`](Self::take_due); `None` if there is
@@ -195,9 +197,13 @@ impl<E: Engine> Timers<E> {
 
     /// Whether a [`take_due`](Self::take_due) is wanted before more firings run, so that the lease
     /// does not end.
-    #[must_use]
-    pub fn must_renew(&self) -> bool {
+    pub(crate) fn must_renew(&self) -> bool {
         self.owner.renew_at() <= self.host()
+    }
+
+    /// Whether a firing may begin: it waits for an answer, and its lease is not known to be lost.
+    pub(crate) fn holds(&self, firing: &Firing) -> bool {
+        self.owner.holds(firing)
     }
 
     /// Makes the next [`take_due`](Self::take_due) look at what others wrote.
@@ -227,18 +233,15 @@ impl<E: Engine> Timers<E> {
     ///
     /// # Errors
     /// What the engine reports. Nothing is lost then: the lease ends by itself.
-    pub fn close(mut self) -> Result<E, Error> {
+    pub fn close(mut self) -> Result<(), Error> {
         self.owner.resign();
-        if self.is_owner() {
-            self.turn()?;
-        }
-        Ok(self.engine)
+        if self.is_owner() { self.turn() } else { Ok(()) }
     }
 
     fn turn(&mut self) -> Result<(), Error> {
         self.owner.start(self.host());
         while let Some(statement) = self.owner.statement() {
-            let result = match self.engine.execute(&statement) {
+            let result = match self.engine.execute(statement) {
                 Ok(answer) => {
                     let host = self.host();
                     self.owner.answer(answer, host)
@@ -248,7 +251,7 @@ impl<E: Engine> Timers<E> {
             if let Err(error) = result {
                 self.owner.failed(&error, self.host());
                 if let Some(rollback) = self.owner.statement() {
-                    let _ = self.engine.execute(&rollback);
+                    let _ = self.engine.execute(rollback);
                     let _ = self.owner.answer(Answer::Nothing, 0);
                 }
                 return Err(error);
@@ -268,69 +271,16 @@ impl<E> fmt::Debug for Timers<E> {
     }
 }
 
-enum Change {
-    Put(Waiting),
-    Cancel(String),
-}
-
-/// The calls of one transaction: see [`Timers::batch`].
-pub struct Batch<'a, E: Engine> {
+/// A transaction that ends without a change unless it is committed, also if its work panics.
+struct Open<'a, E: Engine> {
     engine: &'a mut E,
-    near: i64,
-    changes: Vec<Change>,
-    failure: Option<Error>,
     is_open: bool,
 }
 
-/// Ends the transaction without a change, also if `work` panics.
-impl<E: Engine> Drop for Batch<'_, E> {
+impl<E: Engine> Drop for Open<'_, E> {
     fn drop(&mut self) {
         if self.is_open {
             let _ = self.engine.execute(&Statement::Rollback);
         }
-    }
-}
-
-impl<E: Engine> Batch<'_, E> {
-    /// As [`Timers::add`].
-    ///
-    /// # Errors
-    /// As [`Timers::add`].
-    pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
-        let put = self.put(id, due, payload, false)?;
-        let added = if put.is_some() { Added::Added } else { Added::Exists };
-        Ok(added)
-    }
-
-    /// As [`Timers::replace`].
-    ///
-    /// # Errors
-    /// As [`Timers::add`].
-    pub fn replace(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
-        self.put(id, due, payload, true).map(drop)
-    }
-
-    /// As [`Timers::cancel`].
-    ///
-    /// # Errors
-    /// As [`Timers::add`].
-    pub fn cancel(&mut self, id: &str) -> Result<Cancelled, Error> {
-        let cancelled = writer::cancel(self.engine, id);
-        self.failure = self.failure.take().or(cancelled.as_ref().err().cloned());
-        self.changes.push(Change::Cancel(id.into()));
-        cancelled
-    }
-
-    fn put(&mut self, id: &str, due: Due, payload: &[u8], replace: bool) -> Result<Option<Waiting>, Error> {
-        let put = writer::put(self.engine, id, due, payload, replace, self.near);
-        self.failure = self.failure.take().or(put.as_ref().err().cloned());
-        self.changes.extend(put.clone()?.map(Change::Put));
-        put
-    }
-}
-
-impl<E: Engine> fmt::Debug for Batch<'_, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch").field("changes", &self.changes.len()).finish_non_exhaustive()
     }
 }

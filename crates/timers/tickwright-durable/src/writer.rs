@@ -4,30 +4,34 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::limits::{MAX_ID, MAX_PAYLOAD};
-use crate::statement::{Answer, Cancelled, Due, Engine, Statement, Timer, Waiting};
+use crate::statement::{Added, Answer, Cancelled, Due, Engine, Statement, Timer, Waiting};
 
-/// What an add did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// The timer waits.
-    Added,
-    /// A timer of this id exists, and is as it was.
-    Exists,
-}
-
-/// Writes timers inside of the caller's transaction: they exist if it commits.
+/// Writes timers inside of a transaction: they exist if it commits. The transaction is the caller's
+/// (`sqlite::Within`, `postgres::Within`), or the one of [`Timers::batch`](crate::Timers::batch).
 ///
 /// An owner learns of them by itself: see "who wakes" in `docs/durable.md`. To spare the owner in
 /// this process the wait, call [`look_again`](crate::Timers::look_again) after the commit.
 #[derive(Debug)]
 pub struct Writer<E> {
     engine: E,
+    /// The epoch of the owner that learns of this in memory; 0 if none does.
+    pub(crate) near: i64,
+    pub(crate) changes: Vec<Change>,
+    /// The first error: the engine may have ended the transaction at it.
+    pub(crate) failure: Option<Error>,
+}
+
+/// What the owner in this process learns after the commit.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Put(Waiting),
+    Cancel(Arc<str>),
 }
 
 impl<E: Engine> Writer<E> {
     /// A writer over an engine that is inside of a transaction.
     pub fn new(engine: E) -> Self {
-        Self { engine }
+        Self { engine, near: 0, changes: Vec::new(), failure: None }
     }
 
     /// Adds a timer, unless one of this id exists.
@@ -35,8 +39,7 @@ impl<E: Engine> Writer<E> {
     /// # Errors
     /// The arguments that [`Error`] names, or what the engine reports.
     pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
-        let put = put(&mut self.engine, id, due, payload, false, 0)?;
-        Ok(if put.is_some() { Added::Added } else { Added::Exists })
+        Ok(if self.put(id, due, payload, false)? { Added::Added } else { Added::Exists })
     }
 
     /// Adds a timer, in the place of the one of this id if that exists. What runs of the old one is
@@ -45,7 +48,7 @@ impl<E: Engine> Writer<E> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn replace(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<(), Error> {
-        put(&mut self.engine, id, due, payload, true, 0).map(drop)
+        self.put(id, due, payload, true).map(drop)
     }
 
     /// Deletes a timer.
@@ -53,7 +56,14 @@ impl<E: Engine> Writer<E> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn cancel(&mut self, id: &str) -> Result<Cancelled, Error> {
-        cancel(&mut self.engine, id)
+        let result = name(id).and_then(|id| {
+            self.changes.push(Change::Cancel(id.clone()));
+            self.write(Statement::Cancel { id })
+        });
+        match self.kept(result)? {
+            Answer::Cancelled(cancelled) => Ok(cancelled),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Reads a timer.
@@ -61,7 +71,22 @@ impl<E: Engine> Writer<E> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn get(&mut self, id: &str) -> Result<Option<Timer>, Error> {
-        get(&mut self.engine, id)
+        match self.engine.execute(&Statement::Get { id: name(id)? })? {
+            Answer::Timer(timer) => Ok(timer),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Up to `limit` timers that wait, in the order in which they are due, behind `after`.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn list(&mut self, after: Option<&Waiting>, limit: usize) -> Result<Vec<Waiting>, Error> {
+        let (due, seq) = after.map_or((0, 0), |row| (row.due, row.seq.saturating_add(1)));
+        match self.engine.execute(&Statement::Load { due, seq, limit })? {
+            Answer::Rows(rows) => Ok(rows),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// The earliest due time of the timers that wait, in microseconds since 1970.
@@ -69,7 +94,36 @@ impl<E: Engine> Writer<E> {
     /// # Errors
     /// What the engine reports.
     pub fn next_due(&mut self) -> Result<Option<i64>, Error> {
-        Ok(list(&mut self.engine, None, 1)?.first().map(|first| first.due))
+        Ok(self.list(None, 1)?.first().map(|first| first.due))
+    }
+
+    fn put(&mut self, id: &str, due: Due, payload: &[u8], replace: bool) -> Result<bool, Error> {
+        let near = self.near;
+        let result = name(id).and_then(|id| {
+            if payload.len() > MAX_PAYLOAD {
+                return Err(Error::PayloadLength { bytes: payload.len() });
+            }
+            due.resolve(0)?;
+            self.write(Statement::Put { id, due, payload: payload.to_vec(), replace, near })
+        });
+        match self.kept(result)? {
+            Answer::Put(row) => {
+                let is_put = row.is_some();
+                self.changes.extend(row.map(Change::Put));
+                Ok(is_put)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn write(&mut self, statement: Statement) -> Result<Answer, Error> {
+        self.engine.execute(&Statement::Guard { alone: false })?;
+        self.engine.execute(&statement)
+    }
+
+    fn kept<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        self.failure = self.failure.take().or(result.as_ref().err().cloned());
+        result
     }
 }
 
@@ -78,55 +132,6 @@ fn name(id: &str) -> Result<Arc<str>, Error> {
         1..=MAX_ID if id.contains('\0') => Err(Error::IdZero),
         1..=MAX_ID => Ok(id.into()),
         bytes => Err(Error::IdLength { bytes }),
-    }
-}
-
-pub(crate) fn put(
-    engine: &mut impl Engine,
-    id: &str,
-    due: Due,
-    payload: &[u8],
-    replace: bool,
-    near: i64,
-) -> Result<Option<Waiting>, Error> {
-    let id = name(id)?;
-    if payload.len() > MAX_PAYLOAD {
-        return Err(Error::PayloadLength { bytes: payload.len() });
-    }
-    due.resolve(0)?;
-    engine.execute(&Statement::Guard { alone: false })?;
-    match engine.execute(&Statement::Put { id, due, payload: payload.to_vec(), replace, near })? {
-        Answer::Put(row) => Ok(row),
-        other => Err(unexpected(&other)),
-    }
-}
-
-pub(crate) fn cancel(engine: &mut impl Engine, id: &str) -> Result<Cancelled, Error> {
-    let id = name(id)?;
-    engine.execute(&Statement::Guard { alone: false })?;
-    match engine.execute(&Statement::Cancel { id })? {
-        Answer::Cancelled(cancelled) => Ok(cancelled),
-        other => Err(unexpected(&other)),
-    }
-}
-
-pub(crate) fn get(engine: &mut impl Engine, id: &str) -> Result<Option<Timer>, Error> {
-    match engine.execute(&Statement::Get { id: name(id)? })? {
-        Answer::Timer(timer) => Ok(timer),
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// What waits after a row, in order.
-pub(crate) fn list(
-    engine: &mut impl Engine,
-    after: Option<&Waiting>,
-    limit: usize,
-) -> Result<Vec<Waiting>, Error> {
-    let (due, seq) = after.map_or((0, 0), |row| (row.due, row.seq.saturating_add(1)));
-    match engine.execute(&Statement::Load { due, seq, limit })? {
-        Answer::Rows(rows) => Ok(rows),
-        other => Err(unexpected(&other)),
     }
 }
 

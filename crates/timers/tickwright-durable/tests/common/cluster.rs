@@ -1,51 +1,77 @@
 //! A PostgreSQL of a test's own: in a temporary folder, on a socket there, as an ordinary user.
+#![allow(dead_code, reason = "a test uses less than the faults")]
 
+use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use postgres::{Client, NoTls};
 
 pub(crate) struct Cluster {
     folder: PathBuf,
     server: Child,
+    environment: Vec<(&'static str, String)>,
 }
 
 impl Cluster {
     /// `None`, and a line that says why, if there is no PostgreSQL.
-    pub(crate) fn start(name: &str) -> Option<Self> {
+    pub(crate) fn start(name: &str, environment: &[(&'static str, String)]) -> Option<Self> {
         let Some(programs) = programs() else {
             println!("skipped: PostgreSQL is not installed (no initdb)");
             return None;
         };
+        let folder = Self::make(name)?;
+        let made = user(&programs.join("initdb"))
+            .args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", "-D"])
+            .arg(folder.join("data"))
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.is_ok_and(|status| status.success()), "initdb makes a cluster");
+        Some(Self::serve(folder, environment.to_vec()))
+    }
+
+    /// A folder that the server may write.
+    fn make(name: &str) -> Option<PathBuf> {
         let folder = std::env::temp_dir().join(format!("tickwright-{name}-{}", std::process::id()));
-        let data = folder.join("data");
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let own = Command::new("chown").arg("postgres").arg(&folder).stderr(Stdio::null()).status();
         if is_root() && !own.is_ok_and(|status| status.success()) {
             println!("skipped: PostgreSQL does not run as root, and there is no user postgres");
             return None;
         }
-        let made = user(&programs.join("initdb"))
-            .args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", "-D"])
-            .arg(&data)
-            .stdout(Stdio::null())
-            .status();
-        assert!(made.is_ok_and(|status| status.success()), "initdb makes a cluster");
-        let server = Self::serve(&programs, &folder);
-        let cluster = Self { folder, server };
-        cluster.wait();
-        Some(cluster)
+        Some(folder)
     }
 
-    fn serve(programs: &Path, folder: &Path) -> Child {
-        user(&programs.join("postgres"))
+    fn serve(folder: PathBuf, environment: Vec<(&'static str, String)>) -> Self {
+        let server = Self::spawn(&folder, &environment);
+        let cluster = Self { folder, server, environment };
+        cluster.wait();
+        cluster
+    }
+
+    fn spawn(folder: &Path, environment: &[(&'static str, String)]) -> Child {
+        user(&programs().expect("it was there").join("postgres"))
             .arg("-D")
             .arg(folder.join("data"))
             .arg("-k")
             .arg(folder)
-            .args(["-c", "listen_addresses="])
+            .envs(environment.iter().map(|(name, value)| (*name, value)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .expect("the server starts")
+    }
+
+    /// Waits until it takes connections.
+    fn wait(&self) {
+        while self.client().is_err() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// For `Postgres::open`.
@@ -53,19 +79,61 @@ impl Cluster {
         format!("host={} user=postgres dbname=postgres", self.folder.display())
     }
 
-    /// Waits until it takes connections.
-    fn wait(&self) {
-        while postgres::Client::connect(&self.parameters(), postgres::NoTls).is_err() {
-            std::thread::sleep(core::time::Duration::from_millis(20));
-        }
+    pub(crate) fn client(&self) -> Result<Client, postgres::Error> {
+        Client::connect(&self.parameters(), NoTls)
     }
 
     /// Ends it as a power failure does, and starts it again.
-    #[allow(dead_code, reason = "not each test does")]
     pub(crate) fn crash(&mut self) {
         self.stop("-QUIT");
-        self.server = Self::serve(&programs().expect("it was there"), &self.folder);
+        self.server = Self::spawn(&self.folder, &self.environment);
         self.wait();
+    }
+
+    /// A standby of this primary. From here on, a commit waits for it.
+    pub(crate) fn standby(&self, name: &str) -> Self {
+        let folder = Self::make(name).expect("the primary has one");
+        let copied = user(&programs().expect("it was there").join("pg_basebackup"))
+            .args(["--checkpoint=fast", "--no-sync", "-R", "-U", "postgres", "-h"])
+            .arg(&self.folder)
+            .arg("-D")
+            .arg(folder.join("data"))
+            .status();
+        assert!(copied.is_ok_and(|status| status.success()), "pg_basebackup copies the primary");
+        let settings = folder.join("data/postgresql.auto.conf");
+        let mut text = std::fs::read_to_string(&settings).expect("it was copied");
+        text += "synchronous_standby_names = ''\n";
+        std::fs::write(settings, text).expect("it was copied");
+        let standby = Self::serve(folder, Vec::new());
+        let mut client = self.client().expect("the primary runs");
+        client.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", &[]).expect("a superuser");
+        client.execute("SELECT pg_reload_conf()", &[]).expect("a superuser");
+        let sync = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+        while client.query(sync, &[]).expect("a superuser").is_empty() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        standby
+    }
+
+    pub(crate) fn promote(&self) {
+        self.client().and_then(|mut client| client.execute("SELECT pg_promote()", &[])).expect("a standby");
+    }
+
+    /// Starts it again, so that others reach it at an address.
+    pub(crate) fn listen(&mut self, address: &str, network: &str) {
+        let mut client = self.client().expect("it runs");
+        client
+            .execute(&format!("ALTER SYSTEM SET listen_addresses = '{address}'"), &[])
+            .expect("a superuser");
+        let file = self.folder.join("data/pg_hba.conf");
+        let rights = std::fs::read_to_string(&file).expect("initdb made it");
+        std::fs::write(file, format!("{rights}\nhost all all {network} trust\n")).expect("it is ours");
+        self.crash();
+    }
+
+    /// As `kill -9` of each of its processes.
+    pub(crate) fn kill(mut self) {
+        self.stop("-QUIT");
     }
 
     fn stop(&mut self, signal: &str) {

@@ -5,15 +5,16 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tickwright_durable::{
-    Answer, Cancelled, Due, Error, Firing, Outcome, Owner, Settings, Statement, Waiting,
-};
-
+use super::Mutant;
 use super::judge::{Judge, Verdict};
-use super::store::{Executed, Mutant, Store};
+use super::store::{Executed, Store};
+use crate::owner::Owner;
+use crate::sqlite::Sqlite;
+use crate::statement::{Answer, Cancelled, Due, Firing, Outcome, Statement, Waiting};
+use crate::{Error, Settings};
 
 const SECOND: i64 = 1_000_000;
-const MARGIN: i64 = 5 * SECOND;
+pub(crate) const MARGIN: i64 = 5 * SECOND;
 const RESCAN: i64 = 15 * SECOND;
 /// How long a statement waits until it tries a lock again.
 const BLOCKED: i64 = 50_000;
@@ -48,7 +49,7 @@ impl Random {
 struct Job {
     statements: VecDeque<Statement>,
     put: Option<Waiting>,
-    cancelled: Option<(Arc<str>, Cancelled)>,
+    removed: Option<Arc<str>>,
     near: i64,
 }
 
@@ -66,9 +67,9 @@ struct Process {
     statements: u64,
 }
 
-pub(crate) struct World {
+pub(crate) struct World<'a> {
     random: Random,
-    store: Store,
+    store: Store<'a>,
     judge: Judge,
     now: i64,
     /// The engine's clock minus the world's.
@@ -90,9 +91,13 @@ pub(crate) struct Counts {
     pub(crate) statements: u64,
 }
 
-impl World {
+impl<'a> World<'a> {
     /// One schedule, from its seed.
-    pub(crate) fn run(seed: u64, mutant: Option<Mutant>) -> Result<Counts, (u8, String)> {
+    pub(crate) fn run(
+        seed: u64,
+        mutant: Option<Mutant>,
+        sqlite: &'a mut Sqlite,
+    ) -> Result<Counts, (u8, String)> {
         let mut random = Random(seed);
         let is_alone = random.one_in(4);
         let count = if is_alone { 1 } else { 1 + random.below(3) };
@@ -100,7 +105,7 @@ impl World {
         let has_survivor = random.one_in(2) && !is_alone;
         let sets_clock = random.one_in(6);
         let mut world = Self {
-            store: Store::new(MARGIN, mutant),
+            store: Store::new(sqlite, MARGIN, mutant),
             judge: Judge::default(),
             now: 0,
             step: START,
@@ -139,7 +144,8 @@ impl World {
         let (batch, page) = (1 + self.random.below(4), 1 + self.random.below(4));
         let window = Duration::from_secs(1 + self.random.below(20) as u64);
         let margin = Duration::from_micros(MARGIN as u64);
-        Owner::new(settings.margin(margin).batch(batch as usize).page(page as usize).window(window))
+        let page = page as usize;
+        Owner::new(Settings { page, ..settings.margin(margin).batch(batch as usize).window(window) })
     }
 
     fn engine(&self) -> i64 {
@@ -153,18 +159,21 @@ impl World {
             }
             self.now = self.now.max(self.processes[at].at);
             self.judge.clock(self.engine());
+            // Time for a failover, for the end of a session, and for some handlers of a batch.
+            let bound = 2 * MARGIN + RESCAN + 4 * SECOND;
+            let is_bound = !self.sets_clock && (self.has_survivor || self.now > CALM + 60 * SECOND);
+            self.judge.bound = is_bound.then_some(bound);
             self.trouble(at);
             if self.processes[at].at <= self.now {
                 self.step(at)?;
             }
-            if !self.sets_clock && (self.has_survivor || self.now > CALM + 60 * SECOND) {
-                // Time for a failover, for the end of a session, and for some handlers of a batch.
-                let bound = 2 * MARGIN + RESCAN + 4 * SECOND;
-                self.judge.waits(&self.store.tables, self.engine(), bound)?;
+            if is_bound && !self.store.is_in_turn() {
+                let overdue = self.store.overdue(self.engine() - bound);
+                overdue.iter().try_for_each(|row| self.judge.is_in_time(row))?;
             }
         }
         self.now = self.quiet;
-        self.judge.end(&self.store.tables)?;
+        self.judge.end(&mut self.store)?;
         self.idle()
     }
 
@@ -237,8 +246,8 @@ impl World {
             }
             self.processes[at].runs = None;
             self.answer(at, &firing);
-        } else if let Some(firing) = self.processes[at].inbox.pop_front() {
-            self.judge.begins(&firing)?;
+        } else if let Some((firing, is_held)) = self.next(at) {
+            self.judge.begins(&firing, is_held)?;
             let end = self.now + self.random.below(SECOND / 2);
             self.processes[at].runs = Some((firing, end));
             self.processes[at].at = end;
@@ -271,6 +280,17 @@ impl World {
         Ok(())
     }
 
+    /// The next delivery of a process, and whether it holds it.
+    fn next(&mut self, at: usize) -> Option<(Firing, bool)> {
+        let Process { owner, inbox, .. } = &mut self.processes[at];
+        let owner = owner.as_ref()?;
+        let is_stale = self.store.mutant == Some(Mutant::StaleInbox);
+        let next = core::iter::from_fn(|| inbox.pop_front());
+        next.map(|firing| (owner.holds(&firing), firing))
+            .find(|(is_held, _)| *is_held || is_stale)
+            .map(|(is_held, firing)| (firing, is_held))
+    }
+
     fn answer(&mut self, at: usize, firing: &Firing) {
         let outcome = match self.random.below(10) {
             0 if self.now < CALM => Outcome::Release,
@@ -290,16 +310,11 @@ impl World {
         if self.processes[at].owner.is_some() && near == 0 && self.is_alone {
             return;
         }
-        let mut ids: Vec<Arc<str>> = Vec::new();
-        for _ in 0..1 + self.random.below(2) {
-            ids.push(format!("timer {}", self.random.below(8)).into());
-        }
-        ids.sort();
-        ids.dedup();
-        let id = ids[0].clone();
+        let id: Arc<str> = format!("timer {}", self.random.below(8)).into();
         let delay = if self.random.one_in(8) { 60 * SECOND } else { 8 * SECOND };
         let due = match self.random.below(8) {
-            0 => Due::At(self.engine() - self.random.below(60 * SECOND)),
+            // Several at one time.
+            0 => Due::At((self.engine() / (10 * SECOND) - self.random.below(6)) * 10 * SECOND),
             _ => Due::After(self.random.below(delay)),
         };
         let statement = match self.random.below(10) {
@@ -309,14 +324,13 @@ impl World {
         };
         let guard = Statement::Guard { alone: false };
         let statements = [Statement::Begin, guard, statement, Statement::Commit].into();
-        self.processes[at].job = Some(Job { statements, put: None, cancelled: None, near });
+        self.processes[at].job = Some(Job { statements, put: None, removed: None, near });
     }
 
     /// The next statement of a write.
     fn work(&mut self, at: usize) -> Verdict {
         let mut job = self.processes[at].job.take().expect("a write is on its way");
         let Some(statement) = job.statements.pop_front() else { return Ok(()) };
-        let is_commit = matches!(statement, Statement::Commit);
         match self.execute(at, &statement)? {
             Executed::Blocked => {
                 self.processes[at].at = self.now + BLOCKED;
@@ -331,59 +345,53 @@ impl World {
                 }
                 return Ok(());
             }
-            Executed::Answer(answer) => match answer {
-                Answer::Put(put) => {
-                    if self.store.mutant == Some(Mutant::AddBeforeCommit)
-                        && let Some(row) = &put
-                    {
-                        self.judge.promised(row.seq);
-                    }
-                    job.put = put;
+            Executed::Answer(Answer::Put(put)) => {
+                if let (Some(Mutant::AddBeforeCommit), Some(row)) = (self.store.mutant, &put) {
+                    self.judge.promised(row.seq);
                 }
-                Answer::Cancelled(cancelled) => {
-                    if let Some(Statement::Commit) = job.statements.front()
-                        && cancelled == Cancelled::Removed
-                        && let Statement::Cancel { id } = statement
-                    {
-                        job.cancelled = Some((id, cancelled));
-                    }
-                }
-                _ => {}
-            },
+                job.put = put;
+            }
+            Executed::Answer(Answer::Cancelled(Cancelled::Removed)) => {
+                job.removed = if let Statement::Cancel { id } = statement { Some(id) } else { None };
+            }
+            Executed::Answer(_) => {}
         }
-        if is_commit && job.statements.is_empty() {
-            // The call returns.
-            if let Some((id, _)) = &job.cancelled {
-                self.judge.removed(id);
-                if let Some(owner) = &mut self.processes[at].owner {
-                    owner.cancelled(id);
-                }
-            }
-            if let Some(row) = job.put {
-                self.judge.promised(row.seq);
-                if let Some(owner) = &mut self.processes[at].owner {
-                    owner.put(row, job.near);
-                }
-            }
+        let process = &mut self.processes[at];
+        if !job.statements.is_empty() {
+            process.job = Some(job);
             return Ok(());
         }
-        self.processes[at].job = Some(job);
+        // The call returns.
+        if let Some(id) = &job.removed {
+            self.judge.removed(id);
+            process.owner.iter_mut().for_each(|owner| owner.cancelled(id));
+        }
+        if let Some(row) = job.put {
+            self.judge.promised(row.seq);
+            process.owner.iter_mut().for_each(|owner| owner.put(row.clone(), job.near));
+        }
         Ok(())
     }
 
     /// The next statement of a turn.
     fn turn(&mut self, at: usize) -> Verdict {
         let owner = self.processes[at].owner.as_ref().expect("it is in a turn");
-        let (epoch, statement) = (owner.epoch(), owner.statement().expect("it is in a turn"));
+        let (epoch, statement) = (owner.epoch(), owner.statement().cloned().expect("it is in a turn"));
         let executed = self.execute(at, &statement)?;
-        let (host, mutant, margin) = (self.now, self.store.mutant, self.store.margin);
+        let (host, mutant) = (self.now, self.store.mutant);
         let owner = self.processes[at].owner.as_mut().expect("it is in a turn");
         match executed {
             Executed::Blocked => {
                 self.processes[at].at = self.now + BLOCKED;
                 return Ok(());
             }
-            Executed::Failed(error) => {
+            Executed::Failed(Error::UnknownOutcome(_)) if mutant == Some(Mutant::UnknownIsSuccess) => {
+                owner.answer(Answer::Nothing, host).expect("as after a commit");
+            }
+            Executed::Failed(mut error) => {
+                if mutant == Some(Mutant::UnknownIsFailure) {
+                    error = Error::Disconnected(error.to_string());
+                }
                 owner.failed(&error, host);
                 if owner.statement().is_some() {
                     owner.answer(Answer::Nothing, host).expect("a rollback");
@@ -397,7 +405,7 @@ impl World {
                         Some(Mutant::EarlyClaim) if epoch != 0 => shard.now += SECOND,
                         Some(Mutant::TakeoverAtOnce) if epoch == 0 => shard.announced.lease = 0,
                         Some(Mutant::LeaseIgnoresEarly) if shard.announced.lease >= shard.now => {
-                            shard.early = shard.early.filter(|due| epoch != 0 || due + margin >= shard.now);
+                            shard.early = shard.early.filter(|due| epoch != 0 || due + MARGIN >= shard.now);
                         }
                         _ => {}
                     }
@@ -415,8 +423,8 @@ impl World {
     /// One statement, with lost connections.
     fn execute(&mut self, at: usize, statement: &Statement) -> Result<Executed, (u8, String)> {
         let is_safe = self.now > CALM || (self.has_survivor && at == 0) || self.is_alone;
-        let is_lost = !is_safe && self.random.one_in(120);
         let is_commit = matches!(statement, Statement::Commit);
+        let is_lost = !is_safe && self.random.one_in(if is_commit { 20 } else { 120 });
         let now = self.engine();
         self.processes[at].statements += 1;
         if is_lost && !(is_commit && self.random.one_in(2)) {
@@ -430,7 +438,7 @@ impl World {
         }
         let executed = self.store.execute(at, now, statement);
         let log = core::mem::take(&mut self.store.log);
-        self.judge.committed(log, self.store.tables.epoch)?;
+        self.judge.committed(log, self.store.shard.epoch)?;
         if is_lost && is_commit && matches!(executed, Executed::Answer(_)) {
             return Ok(Executed::Failed(Error::UnknownOutcome("lost".into())));
         }
