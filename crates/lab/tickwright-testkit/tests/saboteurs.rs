@@ -470,3 +470,21 @@ fn the_adapter_without_a_fault_keeps_every_clause() {
         assert!(matches!(verdict, Verdict::Kept | Verdict::NotRun(_)), "{name}: {verdict}");
     }
 }
+
+/// The book says which clause finds which fault that timers of others had.
+#[test]
+fn the_page_of_timers_that_broke_names_faults_and_their_clauses() {
+    let page = include_str!("../../../../docs/compare.md");
+    let named: Vec<(&str, &str)> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix("` |")?.rsplit_once("` | `"))
+        .map(|(row, fault)| (row.rsplit('`').next().unwrap_or(row), fault))
+        // `one_way_heap.rs` has its queue.
+        .filter(|(_, fault)| !fault.contains('`'))
+        .collect();
+    assert!(named.len() >= 4, "{named:?}");
+    for (clause, fault) in named {
+        let is_so = FAULTS.iter().any(|(one, by)| format!("{one:?}") == fault && *by == clause);
+        assert!(is_so, "{fault} is not the fault that {clause} finds");
+    }
+}
