@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ci/records.sh [PATTERN...]: makes the records of records/README.md again, on a quiet machine.
+# ci/records.sh [PATTERN...]: makes the records of records/commands.txt again, on a quiet machine.
 #
-# Each row `NAME` | `tickwright ...` or `benches ...` of the table there is a command. Its JSON and
-# its text go to records/NAME.json and records/NAME.txt, and a picture to records/NAME.svg where the
-# command names one. With patterns, only the names that match one of them. A command that fails
+# Each line there is a name and its command. Its JSON and its text go to records/NAME.json and
+# records/NAME.txt, and a picture to records/NAME.svg where the command names one. With patterns,
+# only the names that match one of them. A command that fails
 # stops nothing: the names are listed at the end, and the exit code is 1.
 # A NAME that ends in `-v3` is made by a build for x86-64-v3 (AVX2).
 # `--show` prints each record again instead, and fails if a text differs from its file.
@@ -15,7 +15,7 @@ target="${CARGO_TARGET_DIR:-target}"
 build=(cargo build --release --quiet -p tickwright-lab -p tickwright-benches --features rivals
     --config profile.release.package.tickwright-lab.codegen-units=1)
 "${build[@]}" || exit 1
-rows="$(sed -n 's/^| `\([a-z0-9-]*\)` | `\(tickwright\|benches\) \([^`]*\)`.*/\1 \2 \3/p' records/README.md)"
+rows="$(grep -v '^#' records/commands.txt)"
 failed=""
 while read -r name program arguments; do
     if [ $# -gt 0 ]; then
@@ -41,7 +41,7 @@ while read -r name program arguments; do
         continue
     fi
     begin=$SECONDS
-    # shellcheck disable=SC2086 # words of a command line; the table has quotes around patterns
+    # shellcheck disable=SC2086 # words of a command line; the file has quotes around patterns
     if eval "\"$built/$program\" $arguments --json=records/$name.json" >"records/$name.txt" </dev/null; then
         echo "$name: $((SECONDS - begin)) s"
     else
