@@ -67,6 +67,78 @@
 //!     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
 //!     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
 //!     queue, and its key is then [`KeyError::Stale`] there.
+//!
+//! # Order, by example
+//!
+//! ```
+//! use tickwright_core::{Reject, SlabQueue, Wheel};
+//!
+//! fn main() -> Result<(), Reject> {
+//!     let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
+//!     let first = queue.insert(50, "first")?;
+//!     queue.insert(50, "second")?;
+//!
+//!     // Clause 4: a reschedule goes behind its equals, even to the tick that it had.
+//!     assert!(queue.reschedule(first, 50).is_ok());
+//!     // Clause 5 and 6: the clock is at 60 now, so a deadline of 10 expires at 60.
+//!     assert!(queue.expired(60).map(|fired| fired.value).eq(["second", "first"]));
+//!     queue.insert(10, "late")?;
+//!     let fired = queue.pop_expired(0).expect("0 counts as 60");
+//!     assert_eq!((fired.deadline, fired.expiry), (60, 60));
+//!     // Clause 7: the last tick is a tick.
+//!     queue.insert(u64::MAX, "the end of time")?;
+//!     assert!(queue.pop_expired(u64::MAX - 1).is_none());
+//!     assert!(queue.pop_expired(u64::MAX).is_some());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Lateness, by example
+//!
+//! A coarse wheel is late by at most 8/63 of the delay, or by one tick. The delay counts from the
+//! time that the program passes with the deadline, because the queue cannot know how long the
+//! program has slept. `insert` and `reschedule`, which take no time, do not compile for such a
+//! queue:
+//!
+//! ```
+//! use tickwright_core::{CoarseWheel, Reject, SlabQueue};
+//!
+//! fn main() -> Result<(), Reject> {
+//!     const HOUR: u64 = 3_600_000; // in ticks of 1 ms
+//!
+//!     let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
+//!     let due = queue.insert_at(HOUR - 1, "due during the sleep", 0)?;
+//!     // The program sleeps for an hour. Then a message comes, and a time-out of 1 s is armed.
+//!     let armed = queue.insert_at(HOUR + 1_000, "time-out", HOUR)?;
+//!     // A bucket of this delay is 64 ticks wide, and from tick 0 it would be 262,144 wide.
+//!     assert_eq!(queue.expiry(armed), Some(HOUR + 1_024));
+//!     // What is due leaves at the next pop, within the bound of its own delay.
+//!     assert_eq!((queue.len(), queue.expiry(due)), (2, Some(3_670_016)));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Schedulers and shards with a clock read their clock, and tell their structure the time by
+//! themselves.
+//!
+//! # Next wake and next expiry
+//!
+//! `next_expiry` is exact. `next_wake` is a lower bound that is cheap to compute. A driver sets its
+//! alarm to `next_wake`. If it then finds nothing due, the bound moves to a later tick. After a
+//! complete advance the bound is in the future, so a driver does not spin.
+//!
+//! `next_wake` and `next_expiry` do not say which timer is first: `peek` does. In a wheel, `peek`,
+//! `second` and at times `next_expiry` read each timer of the first bucket, at worst all n. In a
+//! ladder they do so only after a removal or a move, until the next pop. A driver that runs often
+//! therefore calls `next_wake`.
+//!
+//! A head change without a report would be a missed wake-up, so a queue may report too often, and
+//! never too seldom.
+//!
+//! # Hold your own queue to it
+//!
+//! `cargo run -p tickwright-testkit --example your_queue` adapts a sorted vector to the suite, and
+//! prints a verdict for each clause.
 
 use core::fmt;
 

@@ -8,6 +8,7 @@
 //! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
 //! | callbacks to schedule and cancel, from several threads, or from one without a lock | [`scheduler`] |
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
+//! | many timers that are due together, such as retries after a restart | [`jitter`], and a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
 //! [`time`] has the clocks: of the machine, or of a [`VirtualHost`](time::VirtualHost) that a test

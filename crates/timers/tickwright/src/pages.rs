@@ -9,14 +9,8 @@ pub struct RealTime;
 #[doc = include_str!("../../../../docs/structures.md")]
 pub struct Structures;
 
-#[doc = include_str!("../../../../docs/contract.md")]
-pub struct Contract;
-
 #[doc = include_str!("../../../../docs/intrusive.md")]
 pub struct Intrusive;
-
-#[doc = include_str!("../../../../docs/shards.md")]
-pub struct SharedTimers;
 
 #[doc = include_str!("../../../../docs/scheduler.md")]
 pub struct Callbacks;

@@ -19,6 +19,74 @@
 //! and `cancel` (the calls), and `expire` (a pass). The other files are `node` (the types and the
 //! unsafe code), `node/locked` (what the lock protects), and `ghost` (the loom models' shadow).
 //!
+//! # A time-out
+//!
+//! ```
+//! use tickwright::shard::{Shards, Was};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let shards = Shards::new(1);
+//!     let shard = shards.shard(0)?;
+//!     let idle = shard.timer(|firing| println!("idle since {}", firing.deadline()));
+//!
+//!     idle.modify(60_000)?; // in ticks of the shard
+//!     std::thread::scope(|scope| {
+//!         scope.spawn(|| assert_eq!(idle.modify(60_005), Ok(Was::Pending)));
+//!     });
+//!     let counted = shards.statistics();
+//!     assert_eq!((counted.matched, counted.locks), (1, 1), "the first arm took the one lock");
+//!
+//!     // The bucket of tick 60,005 ends at 61,440.
+//!     assert_eq!(shard.next_wake(), Some(61_440));
+//!     assert_eq!(shard.advance(61_439), Ok(0), "never early");
+//!     assert_eq!(shard.advance(61_440), Ok(1));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [`Was`] is the state of the timer before the call. If the call returns `Was::Pending`, no
+//! callback runs for the old deadline.
+//!
+//! # How late
+//!
+//! A timer fires when its bucket ends, at most 8/63 of its delay after the deadline.
+//!
+//! The delay counts from the time of the call, however long the driver has slept. A shard that has
+//! a clock reads it at each arm. A re-arm without the lock can read `SystemClock` alone; under any
+//! other clock, `modify`, `modify_pending` and `reduce` take the lock. A thread that knows the time
+//! passes it to `modify_at`, `modify_pending_at` and `reduce_at`. These calls save the reading of
+//! the clock, and take no lock where the bucket fits. A shard without a clock has the time of its
+//! last advance.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use core::time::Duration;
+//! use tickwright::shard::Shards;
+//! use tickwright::time::{Ticks, VirtualHost};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let host = VirtualHost::new();
+//!     let shards = Shards::new(1);
+//!     let shard = shards.shard(0)?;
+//!     shard.set_clock(Arc::new(host.monotonic()), Ticks::MILLISECOND);
+//!     let idle = shard.timer(|_| ());
+//!
+//!     idle.modify(3_600_000)?; // In an hour; its bucket is 262,144 ticks wide.
+//!     host.advance(Duration::from_secs(3_590)); // Nobody advances the shard meanwhile.
+//!     let now = 3_590_000;
+//!     // Now the connection has 9 s left, and the bucket is 512 ticks wide or less.
+//!     idle.modify_at(now + 9_000, now)?; // Or `modify`, which reads the clock.
+//!     assert_eq!(shard.next_wake(), Some(3_599_360));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Who advances it
+//!
+//! [`ShardDriver`] is a thread that sleeps until something is due. The driver gives the shard a
+//! clock and an alarm. A program with a loop of its own calls `set_clock` once, and `advance` in
+//! its loop. Any thread may advance any shard; a call that finds the shard busy returns at once.
+//!
 //! # Costs
 //!
 //! | operation | locks | exchanges of the word | in the wheel |
@@ -32,6 +100,10 @@
 //! KB for its two wheels; a [`Shards`] takes 8 KB for its counters. An alarm adds one look in
 //! O(levels) and one setting to each advance, and to each arm for a deadline before the alarm. Each
 //! arm reads the clock once, if the shard has one. The calls `_at` read it only under the lock.
+//!
+//! A re-arm that stays in its bucket takes 7.3 ns without the lock, and 20 ns with the lock. With
+//! two threads on one shard, such a re-arm takes 9.4 ns and 170 ns (`records/linux`). A reading of
+//! the clock, some 20 ns, comes on top if the shard has a clock and the caller passes no time.
 //!
 //! # Time
 //!
