@@ -9,9 +9,6 @@ pub struct RealTime;
 #[doc = include_str!("../../../../docs/structures.md")]
 pub struct Structures;
 
-#[doc = include_str!("../../../../docs/intrusive.md")]
-pub struct Intrusive;
-
 #[doc = include_str!("../../../../docs/scheduler.md")]
 pub struct Callbacks;
 

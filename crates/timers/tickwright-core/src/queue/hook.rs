@@ -10,15 +10,6 @@
 //! writes a record only while the owner word names the queue and the queue is borrowed mutably. So
 //! one compare-exchange claims a node and one store releases it. Threads may share timers.
 //!
-//! # What happens when ...
-//! | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
-//! |---|---|---|
-//! | a linked node is dropped | does not compile | aborts the process |
-//! | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
-//! | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
-//! | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
-//! | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
-//!
 //! This file and the hooks of `tickwright-nodes` hold all pointer code of queues. `UNSAFE.md` lists
 //! each block with the test that guards it.
 
@@ -64,6 +55,65 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 /// It is `!Unpin`, since a queue points at the timer while it is pending. A scoped insert borrows
 /// the timer for as long as the queue lives. A timer that was inserted pinned aborts the process
 /// when it is dropped while pending.
+///
+/// A queue has one payload type. With an enum that refers to the struct around the timer, one
+/// struct may have two timers, and two kinds of struct may share a queue. (A struct that is no
+/// static cannot refer to itself while it is built: let the payload be an index or an id.)
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tickwright_core::{HookQueue, SortedList, Timer, TimerRef};
+///
+/// /// What has expired, and in which struct.
+/// enum Event {
+///     Idle(&'static Session),
+///     Limit(&'static Session),
+///     Sample(&'static Sensor),
+/// }
+///
+/// struct Session {
+///     id: u32,
+///     idle: Timer<SortedList, Event>,
+///     limit: Timer<SortedList, Event>,
+/// }
+///
+/// struct Sensor {
+///     pin: u8,
+///     sample: Timer<SortedList, Event>,
+/// }
+///
+/// static SESSION: Session = Session {
+///     id: 7,
+///     idle: Timer::new(Event::Idle(&SESSION)),
+///     limit: Timer::new(Event::Limit(&SESSION)),
+/// };
+/// static SENSOR: Sensor = Sensor { pin: 13, sample: Timer::new(Event::Sample(&SENSOR)) };
+/// static QUEUE: Mutex<HookQueue<'static, SortedList, Event>> = Mutex::new(HookQueue::new());
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let mut queue = QUEUE.lock()?;
+///     let armed = [(300, &SESSION.limit), (50, &SESSION.idle), (60, &SENSOR.sample)];
+///     for (deadline, timer) in armed {
+///         queue.insert(deadline, timer).map_err(|rejected| rejected.reason)?;
+///     }
+///     let mut log = Vec::new();
+///     while let Some(now) = queue.next_wake() {
+///         while let Some(fired) = queue.pop_expired(now) {
+///             match &fired.value.payload {
+///                 // One timer of a struct cancels the other.
+///                 Event::Idle(session) => {
+///                     let _ = queue.remove(TimerRef::from(&session.limit));
+///                     log.push(format!("{now}: session {} is idle", session.id));
+///                 }
+///                 Event::Limit(session) => log.push(format!("{now}: end of {}", session.id)),
+///                 Event::Sample(sensor) => log.push(format!("{now}: read pin {}", sensor.pin)),
+///             }
+///         }
+///     }
+///     assert_eq!(log, ["50: session 7 is idle", "60: read pin 13"]);
+///     Ok(())
+/// }
+/// ```
 #[repr(C)]
 pub struct Timer<F: Family, T> {
     hook: Hook<InQueue<F>>,
@@ -150,6 +200,22 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// assert_eq!(queue.pop_expired(40).map(|timer| timer.value.payload), Some(13));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
+///
+/// # What happens when ...
+/// | | scoped (`insert(&'a Timer)`) | pinned (`unsafe insert_pinned`) |
+/// |---|---|---|
+/// | a linked node is dropped | does not compile | aborts the process |
+/// | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
+/// | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
+/// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
+/// | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
+///
+/// `insert_pinned` is for objects that are freed before the queue: the caller promises that all
+/// references to a timer end before it is dropped. `remove` and `reschedule` take the timer itself,
+/// and return [`KeyError::Stale`] for one that has fired or was cancelled.
+///
+/// Threads may share timers, while each queue has one user at a time: a queue claims a timer by one
+/// compare-exchange and releases it by one store.
 ///
 /// The compiler rejects a linked node that goes away before its queue:
 ///
