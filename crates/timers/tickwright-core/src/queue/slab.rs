@@ -33,7 +33,7 @@ use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 pub struct Key(SlotId);
 
 impl Key {
-    /// The key as a number that is never 0, for C programs and traces.
+    /// The key as a number that is never 0, for C programs, traces and the data word of epoll.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
