@@ -1,4 +1,4 @@
-/* Threads with an interface like that of pthreads, in a runtime of one of three models.
+/* Threads with an interface like that of pthreads, in a runtime of one of two models.
  *
  * A program can try which model suits it: one argument of tw_runtime_create chooses the model. A
  * thread runs a function, ends when the function returns, and is joined once or detached. Any
