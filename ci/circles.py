@@ -77,7 +77,7 @@ def contents(file):
 def resolve(module, path, seen=(), qualified=False):
     """The module whose item `path` names, seen from `module`. None: it is foreign or a module."""
     first, rest, here = path[0], path[1:], (module, *path)
-    if here in seen:
+    if here in seen or len(seen) > 50:  # the latter: * of a foreign crate
         return None
     if first in ("crate", "super", "self") or first in module.children:
         while first == "crate" and module.parent:

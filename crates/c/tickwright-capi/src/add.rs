@@ -14,8 +14,8 @@ use crate::job::{
     Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
 };
 
-/// Adds a timer, and returns its `int` id and its 64-bit id. Inlined, so that each exported function
-/// looks only at what its own timers can have: that halves the instructions of an add.
+/// Adds a timer, and returns its `int` id and its 64-bit id. Inlined, so that each exported
+/// function looks only at what its own timers can have: that halves the instructions of an add.
 #[inline(always)]
 fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
     let added = with!(sched, scheduler => scheduler.timer(timing).origin(origin).add_numbered(call));

@@ -1,8 +1,8 @@
 //! How often the driver thread wakes, and who calls the wakers.
 //!
 //! A wake-up of the driver costs two switches of threads, whether it fires one timer or a hundred.
-//! While few ticks come due, the driver wakes for each. While many do, it rests after each pass, and
-//! the next pass fires what has come due meanwhile.
+//! While few ticks come due, the driver wakes for each. While many do, it rests after each pass,
+//! and the next pass fires what has come due meanwhile.
 //!
 //! ```text
 //!   due     |   |  |      | || ||| |||| ||| ||| || |||| |||      |
@@ -21,9 +21,9 @@ use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, lock};
 /// The length of a window in ns: 33.6 ms.
 const WINDOW: u64 = 1 << 25;
 
-/// From this many due ticks in a window on, the driver rests: 1,907 ticks in a second. Tasks
-/// that a pass wakes together set their next timers to the same tick. So a driver that rests goes on
-/// if half of its rests in a window end with a due tick.
+/// From this many due ticks in a window on, the driver rests: 1,907 ticks in a second. Tasks that a
+/// pass wakes together set their next timers to the same tick. So a driver that rests goes on if
+/// half of its rests in a window end with a due tick.
 const BUSY: u64 = 64;
 
 /// How often different ticks came due. The driver counts them whether it rests or not, so that a

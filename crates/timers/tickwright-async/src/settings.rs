@@ -39,8 +39,8 @@ pub struct TimerSettings {
 }
 
 impl TimerSettings {
-    /// The default: a resolution of 16.4 us, no slack, 400 us of gathering, a shard for each processor, the monotonic
-    /// clock.
+    /// The default: a resolution of 16.4 us, no slack, 400 us of gathering, a shard for each
+    /// processor, the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -80,13 +80,13 @@ impl TimerSettings {
         Self { slack, ..self }
     }
 
-    /// Sets how long the thread of [`start`](Self::start) gathers due timers while many fire: 400 us
-    /// without this call. When timers of more than 1,907 different ticks fire in a second, it begins
-    /// to rest this long after each pass, and the next pass fires all that came due meanwhile. It
-    /// ends that when less than half of its rests find a due timer. A timer may be later by this
-    /// time, and by this time again if the task that was woken first is not polled. Up to 1,000
-    /// timers in a second are never gathered for the first time. Zero: never gather, which costs a
-    /// wake-up of the thread for each tick.
+    /// Sets how long the thread of [`start`](Self::start) gathers due timers while many fire: 400
+    /// us without this call. When timers of more than 1,907 different ticks fire in a second, it
+    /// begins to rest this long after each pass, and the next pass fires all that came due
+    /// meanwhile. It ends that when less than half of its rests find a due timer. A timer may be
+    /// later by this time, and by this time again if the task that was woken first is not polled.
+    /// Up to 1,000 timers in a second are never gathered for the first time. Zero: never gather,
+    /// which costs a wake-up of the thread for each tick.
     #[must_use]
     pub fn gather(self, gather: Duration) -> Self {
         Self { gather, ..self }

@@ -1,6 +1,6 @@
 //! The statements as SQL, the same for both engines: `?1` is an argument, and `{..}` is what the
-//! engines write differently. A sign (`+state`), `a_shard` and `CROSS JOIN` keep SQLite from an index
-//! that leads over all rows of a shard, instead of to the few that the statement names.
+//! engines write differently. A sign (`+state`), `a_shard` and `CROSS JOIN` keep SQLite from an
+//! index that leads over all rows of a shard, instead of to the few that the statement names.
 
 use core::fmt::Write;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! SQLite in memory with the crate's own statements, for several connections that a test can end
 //! between any two statements.
 //!
-//! An owner's turn is a transaction of SQLite's. Writers share their guard, as in PostgreSQL: what a
-//! write did is undone, and done again at its commit, which may come after those of others.
+//! An owner's turn is a transaction of SQLite's. Writers share their guard, as in PostgreSQL: what
+//! a write did is undone, and done again at its commit, which may come after those of others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
