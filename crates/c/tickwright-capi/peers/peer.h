@@ -62,6 +62,6 @@ struct peer {
     static void del(size_t n) DEL_LOOP(del_one)
 
 extern const struct peer tickwright_wheel, tickwright_heap4, tickwright_sched, tickwright_sched_since, tickwright_kept,
-    tickwright_kept_since, libuv, libevent, libevent_locked, libev;
+    tickwright_kept_since, tickwright_own_since, tickwright_own_kept_since, libuv, libevent, libevent_locked, libev;
 
 #endif

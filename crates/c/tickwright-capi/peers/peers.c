@@ -15,8 +15,8 @@
 #include "peer.h"
 
 static const struct peer *const PEERS[] = {
-    &tickwright_wheel, &tickwright_heap4, &tickwright_sched, &tickwright_sched_since, &tickwright_kept, &tickwright_kept_since, &libuv, &libevent,
-    &libevent_locked, &libev,
+    &tickwright_wheel, &tickwright_heap4, &tickwright_sched, &tickwright_sched_since, &tickwright_kept, &tickwright_kept_since,
+    &tickwright_own_since, &tickwright_own_kept_since, &libuv, &libevent, &libevent_locked, &libev,
 };
 enum { PEER_COUNT = sizeof PEERS / sizeof *PEERS, OPERATIONS = 3, MOST_SIZES = 16, MOST_ROUNDS = 1000, SAMPLE = 200 };
 static const char *const OPERATION_NAMES[OPERATIONS] = { "add", "rearm", "del" };

@@ -1,10 +1,11 @@
-/* Our scheduler, with a lock: any thread may use it. Four rows, two by two:
+/* Our scheduler. Rows with a lock, where any thread may use it, and rows of one thread:
  *
  *   sched        an add makes a timer and a delete ends it; each call reads the clock
  *   sched-since  the same, and each loop reads the clock once (TW_BASE_SINCE), as the others do
  *                at each turn of theirs
  *   kept, kept-since  the timers are made before, and an add starts one: so do the others, whose
- *                     handles are made before */
+ *                     handles are made before
+ *   own-since, own-kept-since  as sched-since and kept-since, with TW_SCHED_ONE_THREAD: no lock */
 #include <poll.h>
 #include <stdlib.h>
 #include <tickwright.h>
@@ -29,20 +30,20 @@ static uint64_t read_clock(void)
     return ns;
 }
 
-static inline void make_one(size_t i, tw_timing timing, unsigned flags)
+static inline void keep_one(size_t i)
 {
-    tw_job job = { .size = sizeof job, .call = on_timer, .data = (void *)(uintptr_t)i, .flags = flags, .timing = timing };
+    tw_job job = { .size = sizeof job, .call = on_timer, .data = (void *)(uintptr_t)i, .flags = TW_JOB_KEEP };
     tw_sched_add_job(sched, &job, &ids[i]);
 }
 
 static inline void add_one(size_t i, uint64_t delay)
 {
-    make_one(i, (tw_timing) { .when_ns = (int64_t)delay * 1000000 }, 0);
+    ids[i] = (uint64_t)tw_sched_add(sched, (int64_t)delay, on_timer, (void *)(uintptr_t)i);
 }
 
 static inline void add_one_since(size_t i, uint64_t delay)
 {
-    make_one(i, (tw_timing) { .base = TW_BASE_SINCE, .since_ns = now, .when_ns = (int64_t)delay * 1000000 }, 0);
+    ids[i] = (uint64_t)tw_sched_add_since(sched, now, (int64_t)delay, on_timer, (void *)(uintptr_t)i);
 }
 
 static inline void start_one(size_t i, uint64_t delay)
@@ -86,17 +87,17 @@ static void rearm_since(const uint32_t *order, const uint64_t *delays, size_t n)
     rearm_in_loop(order, delays, n);
 }
 
-static int create(size_t n)
+static int create(size_t n, uint64_t flags)
 {
     ids = calloc(n, sizeof *ids);
-    tw_sched_options options = { .size = sizeof options, .family = TW_FAMILY_WHEEL, .capacity = n };
+    tw_sched_options options = { .size = sizeof options, .family = TW_FAMILY_WHEEL, .capacity = n, .flags = flags };
     return ids == NULL || tw_sched_create(&sched, &options) < 0 ? -1 : 0;
 }
 
 /* Touches the memory once, as the other libraries do when they make their handles. */
-static int setup(size_t n)
+static int setup_with(size_t n, uint64_t flags)
 {
-    if (create(n) != 0)
+    if (create(n, flags) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         add_one(i, 60000);
@@ -104,13 +105,33 @@ static int setup(size_t n)
     return 0;
 }
 
-static int setup_kept(size_t n)
+static int setup_kept_with(size_t n, uint64_t flags)
 {
-    if (create(n) != 0)
+    if (create(n, flags) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        make_one(i, (tw_timing) { 0 }, TW_JOB_KEEP);
+        keep_one(i);
     return 0;
+}
+
+static int setup(size_t n)
+{
+    return setup_with(n, 0);
+}
+
+static int setup_own(size_t n)
+{
+    return setup_with(n, TW_SCHED_ONE_THREAD);
+}
+
+static int setup_kept(size_t n)
+{
+    return setup_kept_with(n, 0);
+}
+
+static int setup_own_kept(size_t n)
+{
+    return setup_kept_with(n, TW_SCHED_ONE_THREAD);
 }
 
 static size_t armed(size_t n)
@@ -148,4 +169,10 @@ const struct peer tickwright_kept = {
 };
 const struct peer tickwright_kept_since = {
     "tickwright/kept-since", NULL, setup_kept, start_since, rearm_since, del, armed, run, teardown, NULL, 0, 1
+};
+const struct peer tickwright_own_since = {
+    "tickwright/own-since", NULL, setup_own, add_since, rearm_since, del, armed, run, teardown, NULL, 0, 0
+};
+const struct peer tickwright_own_kept_since = {
+    "tickwright/own-kept-since", NULL, setup_own_kept, start_since, rearm_since, del, armed, run, teardown, NULL, 0, 0
 };

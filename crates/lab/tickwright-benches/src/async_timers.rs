@@ -8,7 +8,8 @@
 //!   late.rs      lateness of sleeps, wake-ups of an idle driver, memory per timer
 //!   lost.rs      sleeps that are first polled as their timers fire, and then nobody wakes
 //! ```
-//! tokio's alternative timer is left out, because it needs a build with `tokio_unstable`.
+//! tokio's alternative timer takes part in [`sleeps`](crate::sleeps), in a build with
+//! `tokio_unstable`.
 
 mod context;
 mod data;

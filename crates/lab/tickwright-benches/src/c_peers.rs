@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::child;
@@ -35,11 +35,33 @@ pub(crate) struct PeersArgs {
     /// Number of samples of each library; fewer than 6 cannot show a difference
     #[arg(long, allow_hyphen_values = true, default_value = "15", value_parser = Rounds::parse)]
     rounds: Rounds,
+    /// Programs in other languages that run after the C program
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    also: Vec<Also>,
     /// Seed of the delays
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// A program that does the same work in another language. It verifies what it measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Also {
+    /// `ScheduledThreadPoolExecutor`, and from JDK 25 on the `DelayScheduler`
+    Jdk,
+    /// `time.AfterFunc`
+    Go,
+}
+
+impl Also {
+    /// The program, its first arguments, and the package of Debian that has it.
+    fn command(self) -> (&'static str, &'static [&'static str], &'static str) {
+        match self {
+            Self::Jdk => ("java", &["peers/Timers.java"], "default-jdk-headless"),
+            Self::Go => ("go", &["run", "peers/timers.go"], "golang-go"),
+        }
+    }
 }
 
 /// The output of the C program.
@@ -84,17 +106,21 @@ struct Sample {
 /// The library with which the others are compared.
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
-/// The wanted ratios of an add, a re-arm and a delete together: ours, theirs, the greatest ratio.
-/// libuv, libevent and libev arm timers that were created before, as `kept` does.
-const TARGETS: [(&str, &str, f64); 5] = [
-    ("tickwright/kept-since", "libuv", 0.67),
-    ("tickwright/kept-since", "libevent-locked", 0.67),
-    ("tickwright/sched-since", "libuv", 0.67),
-    ("tickwright/sched-since", "libevent-locked", 0.67),
-    (OURS, "libev", 1.0),
+/// The wanted ratios of all operations on a timer together, or of an add alone: ours, theirs, the
+/// greatest ratio. libuv, libevent and libev arm timers that were created before, as `kept` does.
+const TARGETS: [(&[&str], &str, &str, f64); 9] = [
+    (&OPERATIONS, "tickwright/kept-since", "libuv", 0.67),
+    (&OPERATIONS, "tickwright/kept-since", "libevent-locked", 0.67),
+    (&OPERATIONS, "tickwright/sched-since", "libuv", 0.67),
+    (&OPERATIONS, "tickwright/sched-since", "libevent-locked", 0.67),
+    (&OPERATIONS, OURS, "libev", 1.0),
+    (&["add"], "tickwright/own-since", "libev", 1.3),
+    (&["add"], "tickwright/own-since", "libevent", 0.7),
+    (&["add"], "tickwright/sched-since", "libevent", 0.9),
+    (&["add"], "tickwright/sched-since", "libuv", 0.9),
 ];
 /// The number of libraries in the program, for the progress bar.
-const PEERS: u64 = 10;
+const PEERS: u64 = 12;
 
 impl Experiment for PeersArgs {
     type Plan = Vec<usize>;
@@ -127,6 +153,14 @@ impl Experiment for PeersArgs {
             Err(LabError::Interrupted) => Printed::so_far(""),
             ran => ran?,
         };
+        let mut printed = printed;
+        for &also in &self.also {
+            if !interrupt::requested() {
+                let Printed { skipped, samples } = self.others(also)?;
+                printed.skipped.extend(skipped);
+                printed.samples.extend(samples);
+            }
+        }
         lab.interrupted = interrupt::requested();
         lab.notes.extend(printed.skipped.iter().map(|skipped| format!("{}: {}", skipped.peer, skipped.why)));
         Ok(printed)
@@ -170,7 +204,7 @@ impl Experiment for PeersArgs {
         let above = format!(
             "ns for one timer, median of {} rounds; x: times {OURS}, round by round; ~: no difference shown.\n\
              Each call takes a lock: {}. Each call reads the clock: {}; the others take a time that was read once \
-             before. Each library has counted and fired rightly.",
+             before. Each library has counted and fired rightly. Those of --also ran after the others.",
             self.rounds.get(),
             printed.peers_with(|sample| sample.lock),
             printed.peers_with(|sample| sample.clock == "each call"),
@@ -182,13 +216,39 @@ impl Experiment for PeersArgs {
             findings.iter().filter(|finding| finding.bound.is_some()).cloned().collect();
         if !targets.is_empty() {
             let table = findings_table("ratio", Format::Fixed(2), &targets);
-            sections.push(Section::new("Targets for an add, a re-arm and a delete together").table(table));
+            sections.push(Section::new("Targets").table(table));
         }
         sections
     }
 }
 
 impl PeersArgs {
+    /// Runs a program in another language.
+    ///
+    /// # Errors
+    /// The language is not installed, or its timers gave a wrong answer.
+    fn others(&self, also: Also) -> Result<Printed, LabError> {
+        let (program, words, package) = also.command();
+        let sizes: Vec<String> = self.n.iter().map(|n| n.get().to_string()).collect();
+        let ran = child::output(
+            Command::new(program)
+                .args(words)
+                .args([sizes.join(","), self.rounds.get().to_string(), self.seed.get().to_string()])
+                .current_dir(sources()?)
+                .stdin(Stdio::null()),
+        );
+        let ran = ran.map_err(|error| {
+            LabError::usage(format!("--also needs {program} (Debian: apt-get install {package}): {error}"))
+        })?;
+        match ran.status {
+            status if status.success() => Ok(Printed::so_far(&String::from_utf8_lossy(&ran.stdout))),
+            status => {
+                let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+                Err(LabError::failed(format!("{program} ended with {status}: {}", said.trim_end())))
+            }
+        }
+    }
+
     /// Runs the C program.
     ///
     /// # Errors
@@ -291,17 +351,19 @@ impl Printed {
         self.samples.iter().filter(of).map(|sample| sample.ns_per_operation).collect()
     }
 
-    /// ns for all operations on a timer, one value per round.
-    fn sums(&self, n: usize, peer: &str) -> Vec<f64> {
-        let [adds, rearms, dels] = OPERATIONS.map(|operation| self.times(n, peer, operation));
-        adds.iter().zip(&rearms).zip(&dels).map(|((add, rearm), del)| add + rearm + del).collect()
+    /// ns for these operations on a timer, one value per round.
+    fn sums(&self, n: usize, peer: &str, operations: &[&str]) -> Vec<f64> {
+        let times = operations.iter().map(|operation| self.times(n, peer, operation));
+        times
+            .reduce(|sums, more| sums.iter().zip(more).map(|(sum, one)| sum + one).collect())
+            .unwrap_or_default()
     }
 
     /// Judges the targets between libraries that were measured.
     fn targets(&self, n: usize) -> impl Iterator<Item = Finding> {
-        TARGETS.iter().filter_map(move |&(ours, theirs, at_most)| {
-            let ratio = stats::ratios(&self.sums(n, ours), &self.sums(n, theirs))?;
-            let about = format!("{ours} to {theirs}, n={}", count(n));
+        TARGETS.iter().filter_map(move |&(operations, ours, theirs, at_most)| {
+            let ratio = stats::ratios(&self.sums(n, ours, operations), &self.sums(n, theirs, operations))?;
+            let about = format!("{}: {ours} to {theirs}, n={}", operations.join(" + "), count(n));
             Some(Finding::bounded(about, ratio, Bound::AtMost(at_most)))
         })
     }

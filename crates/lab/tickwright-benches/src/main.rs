@@ -11,7 +11,9 @@ mod async_timers;
 mod c_peers;
 mod dictionaries;
 mod mcu;
+mod reach;
 mod scheduler;
+mod sleeps;
 mod threads;
 
 use std::process::ExitCode;
@@ -50,8 +52,16 @@ enum Bench {
     ///
     /// Takes about a minute. --n 100,10k makes it shorter.
     Registry(dictionaries::RegistryArgs),
+    /// What timers are to reach beside libev, libevent, libuv and tokio: held or MISSED
+    ///
+    /// Runs `c-peers`, `async` and `sleeps`, and prints their targets alone. Takes some ten minutes.
+    Reach(reach::ReachArgs),
     /// The cost of an add and a delete through the scheduler, beside the cost of their parts
     Scheduler(scheduler::SchedulerArgs),
+    /// Many sleeps of tasks: processor time and lateness, by our timers and by tokio's
+    ///
+    /// Takes about four minutes. --rounds 1 makes it shorter.
+    Sleeps(sleeps::SleepsArgs),
     /// Create, switch and wake threads, beside std, may, tokio and a futex
     Threads(threads::ThreadsArgs),
 }
@@ -66,7 +76,9 @@ fn main() -> ExitCode {
         Bench::CPeers(args) => execute(&args, &args.output),
         Bench::Mcu(args) => execute(&args, &args.output),
         Bench::Registry(args) => execute(&args, &args.output),
+        Bench::Reach(args) => execute(&args, &args.output),
         Bench::Scheduler(args) => execute(&args, &args.output),
+        Bench::Sleeps(args) => execute(&args, &args.output),
         Bench::Threads(args) => execute(&args, &args.output),
     });
     output::ended("benches", result)

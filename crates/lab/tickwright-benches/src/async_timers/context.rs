@@ -56,10 +56,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 
 /// Runs a future in a context in which the timers of `library` work.
 pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, String> {
-    match library {
-        Library::Tokio => Ok(tokio(1)?.block_on(unconstrained(future))),
-        _ => Ok(block_on(future)),
-    }
+    if library.is_tokio() { Ok(tokio(1)?.block_on(unconstrained(future))) } else { Ok(block_on(future)) }
 }
 
 /// The work of each thread: polls in the context of a task, and returns ns per operation.
@@ -75,7 +72,7 @@ pub(crate) fn in_tasks(library: Library, threads: usize, body: Arc<Body>) -> Res
             Poll::Ready(body(cx))
         })
     };
-    let all: Vec<Result<f64, String>> = if library == Library::Tokio {
+    let all: Vec<Result<f64, String>> = if library.is_tokio() {
         let runtime = tokio(threads)?;
         let tasks: Vec<_> = (0..threads).map(|_| runtime.spawn(unconstrained(task()))).collect();
         let join = |task: tokio::task::JoinHandle<_>| {

@@ -4,7 +4,7 @@ use core::future::{Future, pending, poll_fn, ready};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -28,6 +28,8 @@ pub(crate) enum Work {
     Pending(usize),
     /// One of n sleeps is moved to an instant that the caller gives.
     Reset(u64),
+    /// The same on two workers. Each moves sleeps that the other one has armed.
+    ResetElsewhere(u64),
     /// One thread arms a sleep, and another thread drops it.
     Remote,
     /// A delay queue of n values: all are inserted, half are removed, and the others expire. Both
@@ -43,18 +45,25 @@ impl Work {
             Self::Pending(1) => "time-out, pending then ready".into(),
             Self::Pending(threads) => format!("time-out, pending then ready, {threads} threads"),
             Self::Reset(n) => format!("re-arm one of {}", crate::output::table::count(n as usize)),
+            Self::ResetElsewhere(n) => {
+                format!(
+                    "re-arm one of {}, armed by the other of 2 workers",
+                    crate::output::table::count(n as usize)
+                )
+            }
             Self::Remote => "drop on another thread".into(),
             Self::Queue(_) => "delay queue by a still clock: insert, remove or expire".into(),
         }
     }
 
     fn libraries(self) -> &'static [Library] {
-        use Library::{AsyncIo, FuturesTimer, Ours, Pingora, Slot, Tokio};
+        use Library::{AsyncIo, FuturesTimer, Ours, Pingora, Pinned, Slot, Tokio};
         match self {
             Self::Create => &[Ours, Tokio, AsyncIo, FuturesTimer, Pingora],
-            Self::Ready | Self::Pending(_) => &[Ours, Slot, Tokio, Pingora],
+            Self::Ready | Self::Pending(_) => &[Ours, Slot, Tokio, Pinned, Pingora],
             Self::Reset(1_000) => &[Ours, Slot, Tokio, AsyncIo, FuturesTimer],
             Self::Reset(_) => &[Ours, Slot, Tokio],
+            Self::ResetElsewhere(_) => &[Ours, Tokio],
             Self::Remote => &[Ours, Tokio, AsyncIo, FuturesTimer],
             Self::Queue(_) => &[Ours, Tokio],
         }
@@ -110,7 +119,8 @@ impl Lane {
         let resets = resets.into_iter().filter(|some| *some <= n.max(1_000));
         let works = [Work::Create, Work::Ready, Work::Pending(1), Work::Pending(2)];
         let works =
-            works.into_iter().chain(resets.map(Work::Reset)).chain([Work::Remote, Work::Queue(QUEUED)]);
+            works.into_iter().chain(resets.clone().map(Work::Reset)).chain(resets.map(Work::ResetElsewhere));
+        let works = works.chain([Work::Remote, Work::Queue(QUEUED)]);
         let of = |work: Work| work.libraries().iter().map(move |&library| Self { work, library });
         works.flat_map(of).collect()
     }
@@ -127,7 +137,7 @@ impl Lane {
         let library = self.library;
         match self.work {
             Work::Create => match library {
-                Library::Tokio => create::<Tokio>(library, operations, clock),
+                Library::Tokio | Library::Pinned => create::<Tokio>(library, operations, clock),
                 Library::AsyncIo => create::<AsyncIo>(library, operations, clock),
                 Library::FuturesTimer => create::<FuturesTimer>(library, operations, clock),
                 Library::Pingora => create::<Pingora>(library, operations, clock),
@@ -136,14 +146,18 @@ impl Lane {
             Work::Ready => self.timeouts(operations, clock, 1, false),
             Work::Pending(threads) => self.timeouts(operations, clock, threads, true),
             Work::Reset(n) => match library {
-                Library::Tokio => reset::<Tokio>(library, n, operations, clock),
+                Library::Tokio | Library::Pinned => reset::<Tokio>(library, n, operations, clock),
                 Library::AsyncIo => reset::<AsyncIo>(library, n, operations, clock),
                 Library::FuturesTimer => reset::<FuturesTimer>(library, n, operations, clock),
                 Library::Slot => reset_slots(n, operations, clock),
                 Library::Ours | Library::Pingora => reset::<Ours>(library, n, operations, clock),
             },
+            Work::ResetElsewhere(n) if library == Library::Tokio => {
+                reset_elsewhere::<Tokio>(library, n, operations, clock)
+            }
+            Work::ResetElsewhere(n) => reset_elsewhere::<Ours>(library, n, operations, clock),
             Work::Remote => match library {
-                Library::Tokio => remote::<Tokio>(library, operations, clock),
+                Library::Tokio | Library::Pinned => remote::<Tokio>(library, operations, clock),
                 Library::AsyncIo => remote::<AsyncIo>(library, operations, clock),
                 Library::FuturesTimer => remote::<FuturesTimer>(library, operations, clock),
                 Library::Ours | Library::Slot | Library::Pingora => {
@@ -185,6 +199,19 @@ impl Lane {
                         false => {
                             let timeout = slot.timeout(LONG, ready(()));
                             in_time(cx, async { timeout.await.is_ok() }, false)
+                        }
+                    })
+                };
+                in_tasks(library, threads, Arc::new(body))
+            }
+            Library::Pinned => {
+                let body = move |cx: &mut Context<'_>| {
+                    let mut sleep = pin!(tokio::time::sleep(LONG));
+                    timed(clock, operations, |_| {
+                        sleep.as_mut().reset(tokio::time::Instant::now() + LONG);
+                        match pending {
+                            true => in_time(cx, beside(sleep.as_mut(), Twice(false)), true),
+                            false => in_time(cx, beside(sleep.as_mut(), ready(())), false),
                         }
                     })
                 };
@@ -237,6 +264,14 @@ impl Lane {
             Work::Ready | Work::Pending(_) => match library {
                 Library::Tokio => over::<Tokio>(library)?,
                 Library::Pingora => over::<Pingora>(library)?,
+                Library::Pinned => judge(
+                    library,
+                    run(library, async {
+                        let (begun, mut sleep) = (Instant::now(), pin!(tokio::time::sleep(LONG)));
+                        sleep.as_mut().reset((begun + SHORT).into());
+                        (beside(sleep.as_mut(), pending::<()>()).await, begun.elapsed())
+                    })?,
+                )?,
                 Library::Slot => judge(
                     library,
                     run(library, async {
@@ -247,14 +282,14 @@ impl Lane {
                 _ => over::<Ours>(library)?,
             },
             Work::Create | Work::Remote => match library {
-                Library::Tokio => slept::<Tokio>(library)?,
+                Library::Tokio | Library::Pinned => slept::<Tokio>(library)?,
                 Library::Pingora => slept::<Pingora>(library)?,
                 Library::AsyncIo => slept::<AsyncIo>(library)?,
                 Library::FuturesTimer => slept::<FuturesTimer>(library)?,
                 Library::Ours | Library::Slot => slept::<Ours>(library)?,
             },
-            Work::Reset(_) => match library {
-                Library::Tokio => moved::<Tokio>(library)?,
+            Work::Reset(_) | Work::ResetElsewhere(_) => match library {
+                Library::Tokio | Library::Pinned => moved::<Tokio>(library)?,
                 Library::AsyncIo => moved::<AsyncIo>(library)?,
                 Library::FuturesTimer => moved::<FuturesTimer>(library)?,
                 Library::Slot => judge(
@@ -275,6 +310,19 @@ impl Lane {
         }
         self.sample(100, clock).map(drop)
     }
+}
+
+/// Polls a future and then a sleep, as `tokio::select!` does with `biased`. Whether the future was
+/// ready in time.
+async fn beside<F: Future>(mut sleep: Pin<&mut tokio::time::Sleep>, future: F) -> bool {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        if future.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(true);
+        }
+        sleep.as_mut().poll(cx).map(|()| false)
+    })
+    .await
 }
 
 /// A time-out that expires.
@@ -337,6 +385,61 @@ fn reset<S: Sleeps<Sleep: Reset>>(
         })
     };
     in_tasks(library, 1, Arc::new(body))
+}
+
+/// What two workers give each other.
+struct Swap<T> {
+    both: Barrier,
+    given: Mutex<Vec<T>>,
+}
+
+impl<T> Swap<T> {
+    /// Gives a value for that of the other worker. Both return at the same time.
+    fn swap(&self, mine: T) -> Result<T, String> {
+        let lock = || self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = {
+            let mut given = lock();
+            given.push(mine);
+            given.len() - 1
+        };
+        self.both.wait();
+        // The first takes the last value, and then the second takes what is left.
+        if at == 1 {
+            self.both.wait();
+        }
+        let theirs = lock().pop();
+        if at == 0 {
+            self.both.wait();
+        }
+        self.both.wait();
+        theirs.ok_or_else(|| "a worker has armed no sleeps".into())
+    }
+}
+
+fn reset_elsewhere<S: Sleeps<Sleep: Reset>>(
+    library: Library,
+    n: u64,
+    operations: u64,
+    clock: OsClock,
+) -> Result<f64, String> {
+    let swap = Swap { both: Barrier::new(2), given: Mutex::new(Vec::new()) };
+    let body = move |cx: &mut Context<'_>| {
+        let mut theirs = swap.swap(armed::<S>(cx, n / 2))?;
+        let order = order(n / 2, operations);
+        let deadline = Instant::now() + LONG;
+        let ns = match &mut theirs {
+            Err(why) => Err(why.clone()),
+            Ok(sleeps) => timed(clock, operations, |at| {
+                let later = deadline + Duration::from_micros(at);
+                sleeps[order[at as usize] as usize].as_mut().reset(later);
+                Ok(())
+            }),
+        };
+        // No worker drops its sleeps while the other one measures.
+        swap.both.wait();
+        ns
+    };
+    in_tasks(library, 2, Arc::new(body))
 }
 
 fn reset_slots(n: u64, operations: u64, clock: OsClock) -> Result<f64, String> {

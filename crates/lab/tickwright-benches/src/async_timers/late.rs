@@ -58,9 +58,8 @@ const FEWEST: usize = 100;
 /// # Errors
 /// A sleep that ends early.
 pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError> {
-    let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Slot);
     let turns: Vec<(Library, bool)> =
-        libraries.flat_map(|library| [(library, false), (library, true)]).collect();
+        Library::SLEEP.into_iter().flat_map(|library| [(library, false), (library, true)]).collect();
     let rounds = if sleeps == 0 { 0 } else { (sleeps / FEWEST).clamp(1, ROUNDS) };
     let progress = Progress::steps((rounds * turns.len()) as u64, "lateness");
     let mut all: Vec<Late> =
@@ -74,7 +73,7 @@ pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError>
         progress.doing(library.name().to_owned());
         let some = (sleeps * round / rounds) as u64..(sleeps * (round + 1) / rounds) as u64;
         let asleep = || match library {
-            Library::Tokio => nap::<Tokio>(library, some, clock),
+            Library::Tokio | Library::Pinned => nap::<Tokio>(library, some, clock),
             Library::Pingora => nap::<Pingora>(library, some, clock),
             Library::AsyncIo => nap::<AsyncIo>(library, some, clock),
             Library::FuturesTimer => nap::<FuturesTimer>(library, some, clock),
@@ -138,16 +137,18 @@ fn beside_busy_threads<R>(work: impl FnOnce() -> R) -> R {
 /// Refused memory, or a runtime that does not start.
 pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
     allocator::room(n as usize * 1024, &format!("{n} timers that rest"))?;
-    let progress = Progress::steps(Library::ALL.len() as u64, "timers that rest");
+    // A pinned sleep of tokio rests as any other of its.
+    let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Pinned);
+    let progress = Progress::steps(libraries.clone().count() as u64, "timers that rest");
     let mut before = None;
     let mut all = Vec::new();
-    for library in Library::ALL {
+    for library in libraries {
         if interrupt::requested() {
             break;
         }
         progress.doing(library.name().to_owned());
         let rested = match library {
-            Library::Tokio => {
+            Library::Tokio | Library::Pinned => {
                 let runtime = tokio(1).map_err(LabError::failed)?;
                 let _entered = runtime.enter();
                 rest(n, Tokio::sleep)

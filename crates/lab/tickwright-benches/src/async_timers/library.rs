@@ -15,21 +15,33 @@ pub(crate) enum Library {
     /// Our timers, with one slot for each connection.
     Slot,
     Tokio,
+    /// One sleep of tokio, pinned and reset for each time-out, as users write it by hand.
+    Pinned,
     Pingora,
     AsyncIo,
     FuturesTimer,
 }
 
 impl Library {
-    /// Pingora comes last, because its thread wakes 100 times a second after its first use.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Ours, Self::Slot, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
+    /// The libraries with sleeps of their own. Pingora comes last, because its thread wakes 100 times a second after its first use.
+    pub(crate) const SLEEP: [Self; 5] =
+        [Self::Ours, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
+
+    /// All, in the order of [`SLEEP`](Self::SLEEP).
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Ours, Self::Slot, Self::Tokio, Self::Pinned, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
+
+    /// Whether its timers need a runtime of tokio.
+    pub(crate) const fn is_tokio(self) -> bool {
+        matches!(self, Self::Tokio | Self::Pinned)
+    }
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ours => "tickwright",
             Self::Slot => "tickwright, slot",
             Self::Tokio => "tokio",
+            Self::Pinned => "tokio, pinned",
             Self::Pingora => "pingora-timeout",
             Self::AsyncIo => "async-io",
             Self::FuturesTimer => "futures-timer",

@@ -45,16 +45,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # Errors
 /// A runtime that does not start.
 pub(crate) fn lost(length: Duration) -> Result<Vec<Lost>, LabError> {
-    let libraries: Vec<Library> = Library::ALL.into_iter().filter(|one| *one != Library::Slot).collect();
-    let progress = Progress::steps(libraries.len() as u64, "first polls that race with their timers");
+    let progress = Progress::steps(Library::SLEEP.len() as u64, "first polls that race with their timers");
     let mut all = Vec::new();
-    for library in libraries {
+    for library in Library::SLEEP {
         if length.is_zero() || interrupt::requested() {
             break;
         }
         progress.doing(library.name().to_owned());
         let raced = match library {
-            Library::Tokio => races::<Tokio>(library, length),
+            Library::Tokio | Library::Pinned => races::<Tokio>(library, length),
             Library::Pingora => races::<Pingora>(library, length),
             Library::AsyncIo => races::<AsyncIo>(library, length),
             Library::FuturesTimer => races::<FuturesTimer>(library, length),

@@ -57,7 +57,7 @@ fn p99_us(late: &Late) -> impl Iterator<Item = f64> {
 
 /// The targets, and whether this run reaches them.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
-    use Library::{Ours, Pingora, Slot, Tokio};
+    use Library::{Ours, Pingora, Pinned, Slot, Tokio};
     let mut all = Vec::new();
     let mut judge = |about: String, bound: Bound, figure: Option<Summary>| {
         all.push(match figure {
@@ -74,14 +74,23 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
             judge(about, Bound::AtMost(most), data.ratio(work, ours, other));
         }
     }
+    for work in [1, 2].map(Work::Pending) {
+        let about = format!("{}: {} to {}, ratio", work.name(), Slot.name(), Pinned.name());
+        judge(about, Bound::AtMost(0.6), data.ratio(work, Slot, Pinned));
+    }
     judge(
         format!("{}: tickwright to tokio, ratio", Work::Ready.name()),
         Bound::AtMost(1.0),
         data.ratio(Work::Ready, Ours, Tokio),
     );
-    for work in data.works().into_iter().filter(|work| matches!(work, Work::Reset(_))) {
+    for work in data.works() {
+        let most = match work {
+            Work::Reset(_) => 0.5,
+            Work::ResetElsewhere(_) => 0.6,
+            _ => continue,
+        };
         let about = format!("{}: tickwright to tokio, ratio", work.name());
-        judge(about, Bound::AtMost(0.5), data.ratio(work, Ours, Tokio));
+        judge(about, Bound::AtMost(most), data.ratio(work, Ours, Tokio));
     }
     let about = "re-arm one of 1k slots, ns".into();
     judge(about, Bound::AtMost(15.0), data.median(Work::Reset(1_000), Slot));

@@ -24,6 +24,7 @@ fn every_lane_runs_and_its_targets_are_judged() {
 fn targets_compare_round_by_round() {
     let ns = |lane: Lane| match (lane.work, lane.library) {
         (Work::Reset(_), Library::Slot) => 9.0,
+        (Work::Pending(2), Library::Pinned) => 30.0,
         (_, Library::Ours) => 40.0,
         (_, Library::Slot) => 20.0,
         (Work::Pending(_), Library::Pingora) => 70.0,
@@ -50,7 +51,8 @@ fn targets_compare_round_by_round() {
     let expected = [1, 2].map(|threads| Work::Pending(threads).name());
     let expected = expected.map(|work| format!("{work}: tickwright to pingora-timeout, ratio"));
     assert_eq!(missed[..2], expected);
-    assert_eq!(missed[2..], ["sleeps that nobody wakes: pingora-timeout"]);
+    let slot = format!("{}: tickwright, slot to tokio, pinned, ratio", Work::Pending(2).name());
+    assert_eq!(missed[2..], [slot.as_str(), "sleeps that nobody wakes: pingora-timeout"]);
     insta::assert_snapshot!(crate::render::sections(&args.sections(&plan, &data, &findings)));
     assert!(
         args.findings(&plan, &Data::default()).iter().all(|finding| finding.verdict == Verdict::NotShown)
