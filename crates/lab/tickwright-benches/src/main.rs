@@ -54,7 +54,8 @@ enum Bench {
     Registry(dictionaries::RegistryArgs),
     /// What timers are to reach beside libev, libevent, libuv and tokio: held or MISSED
     ///
-    /// Runs `c-peers`, `async` and `sleeps`, and prints their targets alone. Takes some ten minutes.
+    /// Runs `c-peers`, `async` and `sleeps`, and prints their targets alone. Takes some ten
+    /// minutes.
     Reach(reach::ReachArgs),
     /// The cost of an add and a delete through the scheduler, beside the cost of their parts
     Scheduler(scheduler::SchedulerArgs),

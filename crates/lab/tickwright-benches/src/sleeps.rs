@@ -1,6 +1,6 @@
 //! `benches sleeps`: many sleeps of tasks, by our timers and by tokio's. Both run on a runtime of
-//! tokio, so that tasks cost the same. Measured are the processor time of the whole process, and how
-//! late each sleep was. No sleep may be early or missing.
+//! tokio, so that tasks cost the same. Measured are the processor time of the whole process, and
+//! how late each sleep was. No sleep may be early or missing.
 //!
 //! tokio's alternative timer takes part in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
 
@@ -115,8 +115,8 @@ fn processor_time() -> f64 {
 }
 
 impl Lane {
-    /// All libraries beside each other: `n` sleeps within a second, 10,000 sleeps in each second, and
-    /// 1,000 in each second.
+    /// All libraries beside each other: `n` sleeps within a second, 10,000 sleeps in each second,
+    /// and 1,000 in each second.
     fn all(n: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for (tasks, more) in [(n, 0), (n.min(10_000), 4), (n.min(1_000), 4)] {

@@ -29,6 +29,7 @@
 //! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
 //! transition: the owner stores it.
 
+use core::any::Any;
 use core::task::Waker;
 
 use tickwright::time::Lateness;
@@ -45,7 +46,7 @@ pub(crate) struct Core {
     pub(crate) shards: Box<[Shard]>,
     pub(crate) time: Time,
     pub(crate) driver: Driver,
-    pub(crate) pace: Pace,
+    pub(crate) pace: Pace<Taken>,
     /// The number of handles. Timers are none.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]
@@ -167,6 +168,24 @@ impl Node {
 impl core::fmt::Debug for Locked {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Locked").field("filed", &self.queue.len()).field("alarm", &self.alarm).finish()
+    }
+}
+
+/// The timers that a pass has taken out. Their wakers are called and their references dropped with
+/// no lock held.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) timers: Vec<(Arc<Node>, Option<Waker>)>,
+    /// How many different ticks were due.
+    pub(crate) ticks: u64,
+    /// How many wakers were called, and the first panic of one.
+    pub(crate) woken: usize,
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
+}
+
+impl core::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Taken").field("timers", &self.timers.len()).finish_non_exhaustive()
     }
 }
 

@@ -11,19 +11,19 @@
 //! ```
 //!
 //! A waker that the driver calls wakes a thread of the executor, which would often run one task,
-//! and sleep again, before the driver has called the next waker. So a driver that rests calls one
-//! waker of a batch, and [hands over](Handed) the others. The poll of that task calls them, on the
-//! executor's own thread. What nobody has called is called by the driver in its next pass.
+//! and sleep again, before the driver has called the next waker. A driver that rests therefore
+//! calls one waker of a batch, and [hands over](Handed) the others. The poll of that task calls
+//! them, on the executor's own thread. What nobody has called is called by the driver in its next
+//! pass.
 
-use crate::shard::Taken;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, lock};
 
 /// The length of a window in ns: 33.6 ms.
 const WINDOW: u64 = 1 << 25;
 
-/// From this many due ticks in a window on, the driver rests: 1,907 ticks in a second. Tasks that a
-/// pass wakes together set their next timers to the same tick. So a driver that rests goes on if
-/// half of its rests in a window end with a due tick.
+/// From this many due ticks in a window on, the driver rests: 1,907 ticks in a second. A driver
+/// that rests goes on if half of its rests in a window end with a due tick, because tasks that a
+/// pass wakes together set their next timers to the same tick.
 const BUSY: u64 = 64;
 
 /// How often different ticks came due. The driver counts them whether it rests or not, so that a
@@ -54,15 +54,16 @@ impl Load {
 
 /// The pace of a driver.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct Pace<T> {
     /// How long a rest is, in ns; 0: there is none.
     rest: u64,
     /// The end of the rest. A thread that reads an old value wakes the driver once more.
     rests_until: AtomicU64,
-    pub(crate) handed: Handed<Taken>,
+    /// What a pass hands over.
+    pub(crate) handed: Handed<T>,
 }
 
-impl Pace {
+impl<T: Default> Pace<T> {
     pub(crate) fn new(rest: u64) -> Self {
         Self { rest, rests_until: AtomicU64::new(0), handed: Handed::default() }
     }
@@ -114,28 +115,6 @@ impl<T: Default> Handed<T> {
         let mut all = lock(&self.all);
         self.any.store(0, Ordering::Relaxed);
         core::mem::take(&mut all)
-    }
-}
-
-impl Handed<Taken> {
-    /// Calls the wakers that were handed over. A poll calls this on the thread of its executor.
-    #[inline]
-    pub(crate) fn call(&self) {
-        if self.any() {
-            self.call_all();
-        }
-    }
-
-    #[cold]
-    fn call_all(&self) {
-        let mut taken = self.take();
-        taken.release(None);
-        // The task of this poll did not panic, so the driver reports it.
-        if let Some(panic) = taken.panic {
-            self.give(|all| {
-                all.panic.get_or_insert(panic);
-            });
-        }
     }
 }
 

@@ -85,8 +85,8 @@ impl TimerSettings {
     /// begins to rest this long after each pass, and the next pass fires all that came due
     /// meanwhile. It ends that when less than half of its rests find a due timer. A timer may be
     /// later by this time, and by this time again if the task that was woken first is not polled.
-    /// Up to 1,000 timers in a second are never gathered for the first time. Zero: never gather,
-    /// which costs a wake-up of the thread for each tick.
+    /// Up to 1,000 timers in a second never begin it. Zero: never gather, which costs a wake-up of
+    /// the thread for each tick.
     #[must_use]
     pub fn gather(self, gather: Duration) -> Self {
         Self { gather, ..self }

@@ -20,14 +20,13 @@
 //! exchanges the word, and reads the deadline. The side whose exchange comes second sees what the
 //! other side wrote.
 
-use core::any::Any;
 use core::panic::AssertUnwindSafe;
 use core::task::Waker;
 use std::panic::{catch_unwind, resume_unwind};
 
 use tickwright_core::Key;
 
-use crate::node::{Core, Locked, Node, Shard, State};
+use crate::node::{Core, Locked, Node, Shard, State, Taken};
 use crate::pace::Handed;
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
@@ -38,24 +37,6 @@ pub(crate) struct NotFiled;
 
 /// How many timers a pass fires before it calls their wakers and takes the lock again.
 const BATCH: usize = 32;
-
-/// The timers that a pass has taken out. Their wakers are called and their references dropped with
-/// no lock held.
-#[derive(Default)]
-pub(crate) struct Taken {
-    timers: Vec<(Arc<Node>, Option<Waker>)>,
-    /// How many different ticks were due.
-    pub(crate) ticks: u64,
-    /// How many wakers were called, and the first panic of one.
-    woken: usize,
-    pub(crate) panic: Option<Box<dyn Any + Send>>,
-}
-
-impl core::fmt::Debug for Taken {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Taken").field("timers", &self.timers.len()).finish_non_exhaustive()
-    }
-}
 
 impl Taken {
     /// Calls every waker, even if one panics. No lock is held. With `handed` it calls one waker,
@@ -88,6 +69,28 @@ impl Taken {
         match self.panic.take() {
             Some(panic) => resume_unwind(panic),
             None => self.woken,
+        }
+    }
+}
+
+impl Handed<Taken> {
+    /// Calls the wakers that were handed over. A poll calls this on the thread of its executor.
+    #[inline]
+    pub(crate) fn call(&self) {
+        if self.any() {
+            self.call_all();
+        }
+    }
+
+    #[cold]
+    fn call_all(&self) {
+        let mut taken = self.take();
+        taken.release(None);
+        // The task of this poll did not panic, so the driver reports it.
+        if let Some(panic) = taken.panic {
+            self.give(|all| {
+                all.panic.get_or_insert(panic);
+            });
         }
     }
 }

@@ -7,9 +7,8 @@ use std::thread::Builder;
 use tickwright::time::{DriverThread, Instant, Parker, SystemClock};
 
 use crate::driver::Driver;
-use crate::node::Core;
+use crate::node::{Core, Taken};
 use crate::pace::Load;
-use crate::shard::Taken;
 use crate::sync::{Arc, Ordering};
 
 impl Core {

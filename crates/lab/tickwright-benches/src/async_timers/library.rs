@@ -23,7 +23,8 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// The libraries with sleeps of their own. Pingora comes last, because its thread wakes 100 times a second after its first use.
+    /// The libraries with sleeps of their own. Pingora comes last, because its thread wakes 100
+    /// times a second after its first use.
     pub(crate) const SLEEP: [Self; 5] =
         [Self::Ours, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
