@@ -325,6 +325,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
     let mut random = Random(u64::from(std::process::id()) << 20);
     let mut number = 0;
     let give_up = Instant::now() + Duration::from_secs(60);
+    let mut empty_since = None;
     // One write a line, at the end of the file: it outlives the process.
     let mut write = |line: String| ledger.write_all(line.as_bytes());
     loop {
@@ -341,13 +342,13 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
                     }
                 }
             }
-        } else if timers.is_owner() && timers.get("none").is_ok() && timers.next_due() == Ok(None) {
-            if timers.metrics().held > 0 {
-                return Err("firings are left".into());
-            }
-            return idle(timers);
         } else if Instant::now() > give_up {
             return Err(format!("not done: {timers:?}").into());
+        } else if !timers.is_owner() || timers.next_due() != Ok(None) {
+            empty_since = None;
+        } else if empty_since.get_or_insert_with(Instant::now).elapsed() > MARGIN {
+            // By now the server has ended what processes that were killed had begun.
+            return if timers.metrics().held > 0 { Err("firings are left".into()) } else { idle(timers) };
         }
         for firing in timers.take_due().unwrap_or_default() {
             let claimed = firing.due + firing.late;
@@ -365,6 +366,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
 
 /// Nothing waits: one statement in each `rescan`.
 fn idle<E: Engine>(mut timers: Timers<E>) -> Outcome<()> {
+    timers.take_due()?; // writes the last answers
     let (before, end) = (timers.metrics().statements, Instant::now() + RESCAN * 8);
     while Instant::now() < end {
         thread::sleep(timers.poll_timeout().unwrap_or(RESCAN).min(RESCAN));
@@ -437,6 +439,8 @@ mod over_postgres {
         let parameters = cluster.parameters();
         drop(tickwright_durable::postgres::Postgres::open(&parameters)?);
         cluster.client()?.batch_execute(AUDIT)?;
+        // A commit waits for it, also at the end.
+        let mut standby = None;
         let title = format!("{mode} over PostgreSQL");
         let mut field = Field::new(title, format!("postgres:{parameters}"), folder);
         match mode {
@@ -452,7 +456,7 @@ mod over_postgres {
                 old.batch_execute("COMMIT")?;
             }
             "clock" => field.clock(count, clock.as_ref().expect("it was made"))?,
-            "promote" => cluster = promote(&mut field, cluster, count)?,
+            "promote" => (cluster, standby) = promote(&mut field, cluster, count)?,
             "hosts" if !hosts(&mut field, &mut cluster, count)? => return Ok(true),
             "hosts" => {}
             _ => return Err(format!("no mode {mode}: see the head of faults.rs").into()),
@@ -461,6 +465,7 @@ mod over_postgres {
             let row = cluster.client()?.query_one(LEFT, &[])?;
             Ok((row.get(0), row.get(1)))
         });
+        drop(standby);
         if mode == "hosts" {
             for at in 1..=2 {
                 ip(&format!("netns delete tick{at}"));
@@ -474,7 +479,7 @@ mod over_postgres {
     }
 
     /// The primary is killed, its standby promoted, and a new standby made of that one.
-    fn promote(field: &mut Field, mut primary: Cluster, count: u32) -> Outcome<Cluster> {
+    fn promote(field: &mut Field, mut primary: Cluster, count: u32) -> Outcome<(Cluster, Option<Cluster>)> {
         let mut standby = primary.standby("server-0");
         // Each cluster has one of two sockets.
         let both = |a: &Cluster, b: &Cluster| {
@@ -498,7 +503,7 @@ mod over_postgres {
             primary = standby;
             standby = primary.standby(&format!("server-{}", number + 1));
         }
-        Ok(primary)
+        Ok((primary, Some(standby)))
     }
 
     /// Two network namespaces, whose lines to the server are cut. `false` if there is no right.

@@ -12,6 +12,8 @@ pub(crate) struct Cluster {
     folder: PathBuf,
     server: Child,
     environment: Vec<(&'static str, String)>,
+    /// Beside its socket.
+    address: String,
 }
 
 impl Cluster {
@@ -44,19 +46,22 @@ impl Cluster {
     }
 
     fn serve(folder: PathBuf, environment: Vec<(&'static str, String)>) -> Self {
-        let server = Self::spawn(&folder, &environment);
-        let cluster = Self { folder, server, environment };
+        let server = Self::spawn(&folder, &environment, "");
+        let cluster = Self { folder, server, environment, address: String::new() };
         cluster.wait();
         cluster
     }
 
-    fn spawn(folder: &Path, environment: &[(&'static str, String)]) -> Child {
-        user(&programs().expect("it was there").join("postgres"))
+    fn spawn(folder: &Path, environment: &[(&'static str, String)], address: &str) -> Child {
+        // `env` sets it for the server alone, and as its user.
+        user(Path::new("env"))
+            .args(environment.iter().map(|(name, value)| format!("{name}={value}")))
+            .arg(programs().expect("it was there").join("postgres"))
             .arg("-D")
             .arg(folder.join("data"))
             .arg("-k")
             .arg(folder)
-            .envs(environment.iter().map(|(name, value)| (*name, value)))
+            .args(["-c", &format!("listen_addresses={address}")])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -86,7 +91,7 @@ impl Cluster {
     /// Ends it as a power failure does, and starts it again.
     pub(crate) fn crash(&mut self) {
         self.stop("-QUIT");
-        self.server = Self::spawn(&self.folder, &self.environment);
+        self.server = Self::spawn(&self.folder, &self.environment, &self.address);
         self.wait();
     }
 
@@ -121,10 +126,7 @@ impl Cluster {
 
     /// Starts it again, so that others reach it at an address.
     pub(crate) fn listen(&mut self, address: &str, network: &str) {
-        let mut client = self.client().expect("it runs");
-        client
-            .execute(&format!("ALTER SYSTEM SET listen_addresses = '{address}'"), &[])
-            .expect("a superuser");
+        self.address = address.to_string();
         let file = self.folder.join("data/pg_hba.conf");
         let rights = std::fs::read_to_string(&file).expect("initdb made it");
         std::fs::write(file, format!("{rights}\nhost all all {network} trust\n")).expect("it is ours");
@@ -167,11 +169,11 @@ fn user(program: &Path) -> Command {
     command
 }
 
-/// The folder of initdb and postgres.
+/// The folder of initdb, postgres and pg_basebackup.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     std::env::split_paths(&path)
         .chain(debian.map(|version| version.path().join("bin")))
-        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
+        .find(|folder| ["initdb", "postgres", "pg_basebackup"].iter().all(|name| folder.join(name).exists()))
 }
