@@ -1,9 +1,19 @@
 //! Threads in two models behind one interface, chosen when a [`Runtime`] is made.
 //!
-//! | model | a thread is |
-//! |---|---|
-//! | one-to-one | one of the platform's |
-//! | M:N | a stack; as many workers as there are cores run all of them |
+//! | model | a thread is | creating and joining one |
+//! |---|---|---|
+//! | one-to-one | one of the platform's | 13,500 ns |
+//! | M:N | a stack; as many workers as there are cores run all of them | 187 ns |
+//!
+//! The figures are medians of `records/threads`.
+//!
+//! ```text
+//!   one-to-one        M:N
+//!   T1 T2 T3          T1 T2 T3 T4 T5   stacks
+//!   │  │  │           └──┬──┘ └─┬─┘
+//!   K1 K2 K3          worker 1  worker 2
+//!                     K1        K2
+//! ```
 //!
 //! Ids have a generation, so an old one names no thread. Joins return the errors that POSIX
 //! defines: for the thread itself, a circle, a detached thread, a stale id.
@@ -19,6 +29,42 @@
 //! assert_eq!(runtime.join(answer)?, 42);
 //! napper.join()?;
 //! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! `spawn` returns a handle, whose drop detaches the thread, and `create` returns an id. Sleepers
+//! wait in a timer queue of the family that you name.
+//!
+//! # Locks and mailboxes
+//!
+//! Threads of an M:N worker share one kernel thread, so a thread must not hold a lock of the
+//! platform across a wait. It may hold the locks of [`sync`]:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tickwright_threads::sync::{Mutex, unbounded};
+//! use tickwright_threads::{Attributes, ManyToMany, Model, Runtime, this_thread};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let runtime = Runtime::new(Model::ManyToMany(ManyToMany::new()))?;
+//!     let count = Arc::new(Mutex::new(0));
+//!     let (done, mailbox) = unbounded();
+//!     for _ in 0..100 {
+//!         let (count, done) = (Arc::clone(&count), done.clone());
+//!         // A handle that is dropped detaches its thread.
+//!         drop(runtime.spawn(&Attributes::new(), move || {
+//!             let mut guard = count.lock();
+//!             this_thread::yield_now();
+//!             *guard += 1;
+//!             drop(guard);
+//!             let _ = done.send(());
+//!         })?);
+//!     }
+//!     drop(done);
+//!     // The mailbox closes when the last sender is dropped.
+//!     assert_eq!(core::iter::from_fn(|| mailbox.recv().ok()).count(), 100);
+//!     assert_eq!(*count.lock(), 100);
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # What M:N threads share
@@ -148,8 +194,3 @@ pub use many::Knobs;
 pub use many::ManyToMany;
 pub use registry::RegistryKind;
 pub use runtime::{JoinHandle, Model, Runtime, RuntimeHandle};
-
-/// Includes the book's page, so that its examples are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/threads.md")]
-pub struct BookPage;
