@@ -82,8 +82,8 @@ impl Look {
 const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}\
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
-/// All plots below each other, as a complete file. Without a plot, the file says that there is
-/// none.
+/// All plots below each other, as a complete file, for a paper too: dark on white wherever it is
+/// shown. Without a plot, the file says that there is none.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
@@ -99,11 +99,7 @@ pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
         body += "</g>\n";
         top += self::height(plot, LARGE);
     }
-    framed(
-        &body,
-        (LARGE, top),
-        "<style>svg{color:#222;background:#fff}@media(prefers-color-scheme:dark){svg{color:#ddd;background:#1b1b1b}}</style>",
-    )
+    framed(&body, (LARGE, top), "<style>svg{color:#222;background:#fff}</style>")
 }
 
 /// One plot, for a page that sets the color.
