@@ -1,171 +1,30 @@
-//! An ordered dictionary over links that the caller owns, or over a slab. It takes any key and any
-//! order; equals stay in the order of their arrival.
-//!
-//! An object has a key. A [`KeyOrder`] returns the key of an object and compares two keys. The
-//! dictionary is a balanced tree, threaded by a list in order. [`HookDict`] links objects through
-//! [`Link`]s inside them and never allocates. An object with two links can be in two dictionaries.
-//! [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or [`Avl`].
-//! [`tickwright_nodes::tree`] does the linking and balancing. The trait [`Dictionary`] has the
-//! operations that all of them share.
-//!
-//! ```
-//! use core::cmp::Ordering;
-//! use tickwright_collections::{Dictionary, HookDict, KeyOrder, Link, Membership};
-//!
-//! struct Task { id: u64, name: &'static str, by_id: Link, by_name: Link }
-//! impl Task {
-//!     fn new(id: u64, name: &'static str) -> Self {
-//!         Self { id, name, by_id: Link::new(), by_name: Link::new() }
-//!     }
-//! }
-//!
-//! struct ById;
-//! impl KeyOrder<Task> for ById {
-//!     type Key<'k> = u64;
-//!     fn key<'k>(&'k self, task: &'k Task) -> u64 { task.id }
-//!     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
-//! }
-//! impl Membership<Task> for ById {
-//!     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_id }
-//! }
-//!
-//! struct ByName;
-//! impl KeyOrder<Task> for ByName {
-//!     type Key<'k> = &'k str;
-//!     fn key<'k>(&'k self, task: &'k Task) -> &'k str { task.name }
-//!     fn compare(&self, a: &&str, b: &&str) -> Ordering { a.cmp(b) }
-//! }
-//! impl Membership<Task> for ByName {
-//!     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_name }
-//! }
-//!
-//! let tasks = [Task::new(9, "init"), Task::new(3, "vfs"), Task::new(7, "console")];
-//! let mut by_id = HookDict::new(ById);
-//! let mut by_name = HookDict::new(ByName);
-//! for task in &tasks {
-//!     by_id.insert(task)?;
-//!     by_name.insert(task)?;
-//! }
-//! assert_eq!(by_id.find(&7).map(|task| task.name), Some("console"));
-//! assert_eq!(by_id.find_leq(&8).map(|task| task.id), Some(7));
-//! assert_eq!(by_name.first().map(|task| task.name), Some("console"));
-//! assert!(by_id.insert(&tasks[0]).is_err(), "already linked");
-//! # Ok::<(), tickwright_collections::DictError>(())
-//! ```
-//!
-//! # Invariants
-//! 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-//!    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
-//!    the number of entries ([`Violation::Count`]).
-//! 2. From left to right no key is greater than the next key ([`Violation::Order`]). Equals stand
-//!    in the order of their arrival, since an insert goes right of them and rotations keep the
-//!    order.
-//! 3. The list holds the nodes in the order of the tree, and each points at its neighbors
-//!    ([`Violation::BackLink`]). The ends of the list are the first and the last node, which have
-//!    no neighbor beyond ([`Violation::Head`]).
-//! 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
-//!    any node, each path down to a missing child passes the same number of black nodes
-//!    ([`Violation::BlackHeight`]).
-//! 5. AVL: each node's balance factor is the difference of the heights, and is -1, 0 or 1
-//!    ([`Violation::Balance`]).
-//! 6. Slab: exactly the linked cells are live, and the free list holds the others
-//!    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
-//!    ([`Violation::Owner`]).
-//!
-//! The order of arrival of equals is not recorded anywhere, so `check` cannot verify it: the
-//! conformance suite does, with a model.
-//!
-//! **When user code misbehaves.** Key getter, comparator and link getter run before the first link
-//! write of an operation, while the dictionary is consistent. If one of them panics, the dictionary
-//! has not changed. (An object that was to be inserted in a slab is dropped.) If the comparator
-//! contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries stand in the
-//! wrong place and searches may miss them. Links, counts and balance stay right, nothing loops, and
-//! every entry can still be removed. `check` reports [`Violation::Order`] where neighbors are out
-//! of order.
-//!
-//! # Layout
-//! ```text
-//!   link (64-bit hook, 56 bytes):
-//!     [ left 8 | right 8 | up 8 | mark 1, unused 7 | next 8 | prev 8 | owner 4, unused 4 ]
-//!   cell (slab, 24 bytes + slot):
-//!     [ left 4 | right 4 | up 4 | mark 1, unused 3 | next 4 | prev 4 ][ generation 4 | object ]
-//!
-//!            (30)               lines down: the tree, links up omitted
-//!           /    \              arrows: the list, also backwards
-//!        (12)    (40)
-//!        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
-//!     (10)->(12)'->(30)->...     is between the two, in two comparisons
-//! ```
-//! The distance from the start of the object to the link is the same for all objects of a
-//! dictionary. So a link needs no pointer back to its object. A slab keeps object and record in one
-//! cell, since a search reads both.
-//!
-//! # Costs
-//! | operation | worst | usual | comparisons |
-//! |---|---|---|---|
-//! | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
-//! | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 a level |
-//! | append, prepend | O(log n) to balance | O(1) | 1 |
-//! | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
-//! | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
-//! | first, last, next, prev, len | O(1) | O(1) | 0 |
-//! | range, k entries | O(log n + k) | the same | as two finds, and 1 |
-//! | check | O(n) | O(n) | n - 1 |
-//!
-//! The removal of a node from an AVL tree may rotate at every level. Bytes per entry are listed
-//! above. A hook dictionary never allocates; a slab allocates only when it grows.
-//!
-//! # Choose when
-//! - objects must be found by key in order, by range (the last at or below an address), or walked,
-//!   and must not be copied or moved;
-//! - nothing may allocate, or an object must be in several dictionaries at once;
-//! - keys come nearly in order: hints and append make an insert O(1) in comparisons.
-//!
-//! # Avoid when
-//! - order does not matter: a hash map looks up in O(1);
-//! - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many
-//!   keys on one cache line;
-//! - the objects are timers: a timer queue keeps the key in its record and has the operations for
-//!   it.
-//!
-//! Worst case and adversary: chosen keys make a path at most 2 log2(n + 1) long (AVL: 1.44 log2(n +
-//! 2)). Equal keys cost no more than other keys.
-//!
-//! # References
-//! HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
-//! Sedgewick, FOCS 1978. Adelson-Velsky & Landis, Doklady 1962. Perlis & Thornton, Symbol
-//! manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
-//! 1977, for searches from a finger.
+//! What ordered dictionaries have in common: orders, errors, and the trait.
 
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Bound;
 
 #[cfg(feature = "alloc")]
-pub mod bplus;
+mod bplus;
 #[cfg(feature = "alloc")]
 mod cells;
-pub mod hook;
+mod hook;
 mod shell;
 #[cfg(feature = "alloc")]
-pub mod slab;
+mod slab;
 mod sorted;
 mod tree;
 
 #[cfg(feature = "alloc")]
-#[doc(inline)]
 pub use bplus::BPlusDict;
 #[cfg(feature = "alloc")]
-#[doc(inline)]
 pub use cells::EntryKey;
-#[doc(inline)]
 pub use hook::{HookDict, InDict, Link, Membership, ObjectRef, Position};
 #[cfg(feature = "alloc")]
-#[doc(inline)]
 pub use slab::SlabDict;
-#[doc(inline)]
-pub use tickwright_nodes::tree::{Avl, Balance, RedBlack};
+pub(crate) use tickwright_nodes::tree::{Balance, RedBlack};
 
+use crate::NotInserted;
 pub(crate) use sorted::{Objects, Sorted};
 use tickwright_nodes::Violation;
 #[cfg(feature = "alloc")]
@@ -173,13 +32,10 @@ use tickwright_nodes::arena::Full;
 use tickwright_nodes::hook::Claimed;
 pub(crate) use tree::DictRecord;
 
-/// An insert that a dictionary refused.
-pub type NotInserted<V> = crate::not_inserted::NotInserted<V, DictError>;
-
 /// Returns the key of a `T`, and compares two keys. The user supplies it.
 ///
 /// The order must be total, and the key of an entry must not change unless [`Dictionary::rekeyed`]
-/// follows. The [module](self) says what happens otherwise. Never subtract keys to compare them:
+/// follows. [`Dictionary`] says what happens otherwise. Never subtract keys to compare them:
 /// the difference of two wide integers overflows.
 pub trait KeyOrder<T> {
     /// The key: a number, a reference into the object, or a tuple of them.
@@ -358,10 +214,144 @@ impl<V> From<NotInserted<V>> for DictError {
 }
 
 /// A collection of objects in the order of their keys; equals stand in the order of their arrival.
-/// The [module](self) lists the costs, and says what happens when user code misbehaves.
+///
+/// An object has a key. A [`KeyOrder`] returns the key of an object and compares two keys. The
+/// dictionary is a balanced tree, threaded by a list in order. [`HookDict`] links objects through
+/// [`Link`]s inside them and never allocates. An object with two links can be in two dictionaries.
+/// [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or
+/// [`Avl`](crate::Avl). [`tickwright_nodes::tree`] does the linking and balancing.
+///
+/// ```
+/// use core::cmp::Ordering;
+/// use tickwright_collections::{Dictionary, HookDict, KeyOrder, Link, Membership};
+///
+/// struct Task { id: u64, name: &'static str, by_id: Link, by_name: Link }
+/// impl Task {
+///     fn new(id: u64, name: &'static str) -> Self {
+///         Self { id, name, by_id: Link::new(), by_name: Link::new() }
+///     }
+/// }
+///
+/// struct ById;
+/// impl KeyOrder<Task> for ById {
+///     type Key<'k> = u64;
+///     fn key<'k>(&'k self, task: &'k Task) -> u64 { task.id }
+///     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
+/// }
+/// impl Membership<Task> for ById {
+///     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_id }
+/// }
+///
+/// struct ByName;
+/// impl KeyOrder<Task> for ByName {
+///     type Key<'k> = &'k str;
+///     fn key<'k>(&'k self, task: &'k Task) -> &'k str { task.name }
+///     fn compare(&self, a: &&str, b: &&str) -> Ordering { a.cmp(b) }
+/// }
+/// impl Membership<Task> for ByName {
+///     fn link<'t>(&self, task: &'t Task) -> &'t Link { &task.by_name }
+/// }
+///
+/// let tasks = [Task::new(9, "init"), Task::new(3, "vfs"), Task::new(7, "console")];
+/// let mut by_id = HookDict::new(ById);
+/// let mut by_name = HookDict::new(ByName);
+/// for task in &tasks {
+///     by_id.insert(task)?;
+///     by_name.insert(task)?;
+/// }
+/// assert_eq!(by_id.find(&7).map(|task| task.name), Some("console"));
+/// assert_eq!(by_id.find_leq(&8).map(|task| task.id), Some(7));
+/// assert_eq!(by_name.first().map(|task| task.name), Some("console"));
+/// assert!(by_id.insert(&tasks[0]).is_err(), "already linked");
+/// # Ok::<(), tickwright_collections::DictError>(())
+/// ```
 ///
 /// A hint is an entry from which to start a search. Any entry gives the right result; a near entry
 /// gives it sooner.
+///
+/// # Invariants
+/// 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
+///    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
+///    the number of entries ([`Violation::Count`]).
+/// 2. From left to right no key is greater than the next key ([`Violation::Order`]). Equals stand
+///    in the order of their arrival, since an insert goes right of them and rotations keep the
+///    order.
+/// 3. The list holds the nodes in the order of the tree, and each points at its neighbors
+///    ([`Violation::BackLink`]). The ends of the list are the first and the last node, which have
+///    no neighbor beyond ([`Violation::Head`]).
+/// 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
+///    any node, each path down to a missing child passes the same number of black nodes
+///    ([`Violation::BlackHeight`]).
+/// 5. AVL: each node's balance factor is the difference of the heights, and is -1, 0 or 1
+///    ([`Violation::Balance`]).
+/// 6. Slab: exactly the linked cells are live, and the free list holds the others
+///    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
+///    ([`Violation::Owner`]).
+///
+/// The order of arrival of equals is not recorded anywhere, so `check` cannot verify it: the
+/// conformance suite does, with a model.
+///
+/// **When user code misbehaves.** Key getter, comparator and link getter run before the first link
+/// write of an operation, while the dictionary is consistent. If one of them panics, the dictionary
+/// has not changed. (An object that was to be inserted in a slab is dropped.) If the comparator
+/// contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries stand in the
+/// wrong place and searches may miss them. Links, counts and balance stay right, nothing loops, and
+/// every entry can still be removed. `check` reports [`Violation::Order`] where neighbors are out
+/// of order.
+///
+/// # Layout
+/// ```text
+///   link (64-bit hook, 56 bytes):
+///     [ left 8 | right 8 | up 8 | mark 1, unused 7 | next 8 | prev 8 | owner 4, unused 4 ]
+///   cell (slab, 24 bytes + slot):
+///     [ left 4 | right 4 | up 4 | mark 1, unused 3 | next 4 | prev 4 ][ generation 4 | object ]
+///
+///            (30)               lines down: the tree, links up omitted
+///           /    \              arrows: the list, also backwards
+///        (12)    (40)
+///        /  \    ^  \           hint (12)', key 20: its neighbor 30 is greater, so the place
+///     (10)->(12)'->(30)->...     is between the two, in two comparisons
+/// ```
+/// The distance from the start of the object to the link is the same for all objects of a
+/// dictionary. So a link needs no pointer back to its object. A slab keeps object and record in one
+/// cell, since a search reads both.
+///
+/// # Costs
+/// | operation | worst | usual | comparisons |
+/// |---|---|---|---|
+/// | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
+/// | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 a level |
+/// | append, prepend | O(log n) to balance | O(1) | 1 |
+/// | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
+/// | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
+/// | first, last, next, prev, len | O(1) | O(1) | 0 |
+/// | range, k entries | O(log n + k) | the same | as two finds, and 1 |
+/// | check | O(n) | O(n) | n - 1 |
+///
+/// The removal of a node from an AVL tree may rotate at every level. Bytes per entry are listed
+/// above. A hook dictionary never allocates; a slab allocates only when it grows.
+///
+/// # Choose when
+/// - objects must be found by key in order, by range (the last at or below an address), or walked,
+///   and must not be copied or moved;
+/// - nothing may allocate, or an object must be in several dictionaries at once;
+/// - keys come nearly in order: hints and append make an insert O(1) in comparisons.
+///
+/// # Avoid when
+/// - order does not matter: a hash map looks up in O(1);
+/// - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many
+///   keys on one cache line;
+/// - the objects are timers: a timer queue keeps the key in its record and has the operations for
+///   it.
+///
+/// Worst case and adversary: chosen keys make a path at most 2 log2(n + 1) long (AVL: 1.44 log2(n +
+/// 2)). Equal keys cost no more than other keys.
+///
+/// # References
+/// HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
+/// Sedgewick, FOCS 1978. Adelson-Velsky & Landis, Doklady 1962. Perlis & Thornton, Symbol
+/// manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
+/// 1977, for searches from a finger.
 pub trait Dictionary {
     /// What has a key.
     type Object;

@@ -1,43 +1,4 @@
-//! A priority queue by itself: a binary heap with the user's comparator, whose elements record
-//! their positions.
-//!
-//! It is not a timer queue: it has no clock and no arrival numbers. Its greatest element leaves
-//! first, as in `std`'s `BinaryHeap`. It serves other work by rank: bridge hooks, sorcery caches,
-//! requests. Equal elements leave in any order. If their order matters, the comparator must also
-//! compare an arrival number.
-//!
-//! # Invariants
-//! 1. No element is greater than its parent; equal elements are fine ([`Violation::HeapOrder`]).
-//! 2. The recorded position of an element is its actual position ([`Violation::Position`]). An
-//!    element that was removed records 0.
-//!
-//! # User code
-//! The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
-//! operation first searches its path with comparisons alone. The bits of the lower cell's number
-//! encode the path between two cells, so the path needs no storage. A comparator that panics leaves
-//! the heap as it was. A comparator that contradicts itself leaves every element in the heap once.
-//! A `placed` that panics leaves every element in the heap once, but some recorded positions are
-//! wrong. [`Heap::verify`] reports them, and removals by them are refused.
-//!
-//! # Costs
-//! | operation | worst | usual |
-//! |---|---|---|
-//! | push | O(log n); O(n) when the array grows | O(1) for random ranks |
-//! | pop, remove, update | O(log n) | pop O(log n), the others O(1): most elements are leaves |
-//! | peek | O(1) | O(1) |
-//!
-//! A pop makes at most 2 log_2 n comparisons. Memory: the elements, in one array.
-//!
-//! The timer heaps of `tickwright-core` have their own sifts, though these look alike. Their sifts
-//! compare numbers in the array, which cannot panic, so they move entries while they compare. This
-//! heap has to compare first; there that would walk each path twice.
-//!
-//! # References
-//! Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-//! Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010 a
-//! removal from the middle let the entry that filled the place sink, but never rise, so timers ran
-//! late. To this day it trusts the recorded index, so removing an element twice removes another
-//! element.
+//! The priority queue.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -45,7 +6,7 @@ use core::fmt;
 
 use tickwright_nodes::Violation;
 
-use crate::not_inserted::NotInserted;
+use crate::NotInserted;
 
 /// The comparator of a [`Heap`], and the positions that its elements record. A function or closure
 /// `Fn(&T, &T) -> Ordering` is a `HeapOrder` that records no positions.
@@ -83,7 +44,8 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
     }
 }
 
-/// The heap. See the [module](self).
+/// A priority queue by itself: a binary heap with the user's comparator, whose elements record
+/// their positions.
 ///
 /// ```
 /// use tickwright_collections::Heap;
@@ -140,6 +102,44 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// assert_eq!(heap.len(), 1);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
+///
+/// It is not a timer queue: it has no clock and no arrival numbers. Its greatest element leaves
+/// first, as in `std`'s `BinaryHeap`. It serves other work by rank: bridge hooks, sorcery caches,
+/// requests. Equal elements leave in any order. If their order matters, the comparator must also
+/// compare an arrival number.
+///
+/// # Invariants
+/// 1. No element is greater than its parent; equal elements are fine ([`Violation::HeapOrder`]).
+/// 2. The recorded position of an element is its actual position ([`Violation::Position`]). An
+///    element that was removed records 0.
+///
+/// # User code
+/// The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
+/// operation first searches its path with comparisons alone. The bits of the lower cell's number
+/// encode the path between two cells, so the path needs no storage. A comparator that panics leaves
+/// the heap as it was. A comparator that contradicts itself leaves every element in the heap once.
+/// A `placed` that panics leaves every element in the heap once, but some recorded positions are
+/// wrong. [`Heap::verify`] reports them, and removals by them are refused.
+///
+/// # Costs
+/// | operation | worst | usual |
+/// |---|---|---|
+/// | push | O(log n); O(n) when the array grows | O(1) for random ranks |
+/// | pop, remove, update | O(log n) | pop O(log n), the others O(1): most elements are leaves |
+/// | peek | O(1) | O(1) |
+///
+/// A pop makes at most 2 log_2 n comparisons. Memory: the elements, in one array.
+///
+/// The timer heaps of `tickwright-core` have their own sifts, though these look alike. Their sifts
+/// compare numbers in the array, which cannot panic, so they move entries while they compare. This
+/// heap has to compare first; there that would walk each path twice.
+///
+/// # References
+/// Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
+/// Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010 a
+/// removal from the middle let the entry that filled the place sink, but never rise, so timers ran
+/// late. To this day it trusts the recorded index, so removing an element twice removes another
+/// element.
 pub struct Heap<T, C: HeapOrder<T>> {
     /// The element at position `p` has index `p - 1`.
     elements: Vec<T>,

@@ -1,28 +1,4 @@
-//! An id allocator: the free ids, as ranges in a dictionary. It grants the smallest free id, or the
-//! lowest free range that is long enough.
-//!
-//! No two free ranges touch or overlap. So there is at most one more free range than outstanding
-//! grants. A grant makes room for that many ranges. So giving back one whole grant needs no memory
-//! and cannot fail.
-//!
-//! ```
-//! use tickwright_collections::{IdError, Ids, SlabDict, ByFirst};
-//!
-//! let mut ids = Ids::new(SlabDict::new(ByFirst), 1..=1000)?;
-//! assert_eq!((ids.take()?, ids.take()?, ids.take()?), (1, 2, 3));
-//! ids.give(2)?;
-//! assert_eq!(ids.give(2), Err(IdError::NotTaken));
-//! assert_eq!(ids.take_range(10)?, 4..=13);
-//! assert_eq!(ids.take()?, 2, "the smallest");
-//! # Ok::<(), IdError>(())
-//! ```
-//!
-//! # Costs
-//! | operation | worst | usual |
-//! |---|---|---|
-//! | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
-//! | `take_range` | O(f): walks to the first that is long enough | O(1) where the first is |
-//! | `is_taken` | O(log f) | the same |
+//! The id allocator.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -116,7 +92,31 @@ impl From<DictError> for IdError {
     }
 }
 
-/// Grants ids and takes them back. The [module](crate::ids) describes it, with examples.
+/// An id allocator: the free ids, as ranges in a dictionary. It grants the smallest free id, or the
+/// lowest free range that is long enough.
+///
+/// No two free ranges touch or overlap. So there is at most one more free range than outstanding
+/// grants. A grant makes room for that many ranges. So giving back one whole grant needs no memory
+/// and cannot fail.
+///
+/// ```
+/// use tickwright_collections::{IdError, Ids, SlabDict, ByFirst};
+///
+/// let mut ids = Ids::new(SlabDict::new(ByFirst), 1..=1000)?;
+/// assert_eq!((ids.take()?, ids.take()?, ids.take()?), (1, 2, 3));
+/// ids.give(2)?;
+/// assert_eq!(ids.give(2), Err(IdError::NotTaken));
+/// assert_eq!(ids.take_range(10)?, 4..=13);
+/// assert_eq!(ids.take()?, 2, "the smallest");
+/// # Ok::<(), IdError>(())
+/// ```
+///
+/// # Costs
+/// | operation | worst | usual |
+/// |---|---|---|
+/// | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
+/// | `take_range` | O(f): walks to the first that is long enough | O(1) where the first is |
+/// | `is_taken` | O(log f) | the same |
 #[derive(Debug)]
 pub struct Ids<D> {
     free: D,

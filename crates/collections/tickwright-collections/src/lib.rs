@@ -10,7 +10,7 @@
 //! | objects to find by id and by address | [`Registry`] |
 //! | objects of which the first by your comparator is next | [`Heap`] |
 //!
-//! Dictionaries implement the trait [`Dictionary`]; [`dict`] states their invariants, layout and
+//! Dictionaries implement the trait [`Dictionary`], which states their invariants, layout and
 //! costs. For timers use the queues of `tickwright-core`: they keep deadlines in their records.
 //!
 //! # Neighbors
@@ -149,27 +149,23 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-pub mod dict;
+mod dict;
 #[cfg(feature = "alloc")]
-pub mod heap;
-pub mod ids;
-pub mod not_inserted;
-pub mod registry;
+mod heap;
+mod ids;
+mod not_inserted;
+mod registry;
 
-#[doc(inline)]
+#[cfg(feature = "alloc")]
+pub use dict::{BPlusDict, EntryKey, SlabDict};
 pub use dict::{
-    Avl, Balance, By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership,
-    NotInserted, ObjectRef, PlainKey, Position, RedBlack, Reserve, Seek,
+    By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership, ObjectRef, PlainKey,
+    Position, Range, Reserve, Seek,
 };
 #[cfg(feature = "alloc")]
-#[doc(inline)]
-pub use dict::{BPlusDict, EntryKey, SlabDict};
-#[cfg(feature = "alloc")]
-#[doc(inline)]
 pub use heap::{Heap, HeapError, HeapOrder};
-#[doc(inline)]
 pub use ids::{ByFirst, FreeRange, IdError, Ids};
-#[doc(inline)]
+pub use not_inserted::NotInserted;
 pub use registry::{Registry, RegistryError};
-#[doc(inline)]
 pub use tickwright_nodes::Violation;
+pub use tickwright_nodes::tree::{Avl, Balance, RedBlack};

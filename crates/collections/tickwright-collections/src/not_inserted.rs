@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A refused insert. The error returns the value unharmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct NotInserted<V, E> {
+pub struct NotInserted<V, E = crate::DictError> {
     /// Why.
     pub reason: E,
     /// The value that the caller wanted to insert.

@@ -1,56 +1,4 @@
-//! A registry of threads, tasks or areas: each object by its id and by its address, in two
-//! dictionaries.
-//!
-//! Ids and addresses are unique: an object is in both dictionaries or in none.
-//! [`around`](Registry::around) returns the last object at or below an address. That is how a
-//! caller finds the area in which an address lies.
-//!
-//! The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
-//! Over slabs both dictionaries hold the same small value, such as an `Arc`.
-//!
-//! ```
-//! use core::cmp::Ordering;
-//! use tickwright_collections::{HookDict, KeyOrder, Link, Membership, Registry};
-//!
-//! struct Area { id: u64, base: usize, len: usize, by_id: Link, by_base: Link }
-//!
-//! struct ById;
-//! impl KeyOrder<Area> for ById {
-//!     type Key<'k> = u64;
-//!     fn key<'k>(&'k self, area: &'k Area) -> u64 { area.id }
-//!     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
-//! }
-//! impl Membership<Area> for ById {
-//!     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_id }
-//! }
-//! struct ByBase;
-//! impl KeyOrder<Area> for ByBase {
-//!     type Key<'k> = usize;
-//!     fn key<'k>(&'k self, area: &'k Area) -> usize { area.base }
-//!     fn compare(&self, a: &usize, b: &usize) -> Ordering { a.cmp(b) }
-//! }
-//! impl Membership<Area> for ByBase {
-//!     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_base }
-//! }
-//!
-//! let area = |id, base, len| Area { id, base, len, by_id: Link::new(), by_base: Link::new() };
-//! let areas = [area(7, 0x1000, 0x500), area(3, 0x8000, 0x100)];
-//! let mut registry = Registry::new(HookDict::new(ById), HookDict::new(ByBase));
-//! for area in &areas {
-//!     registry.register(area)?;
-//! }
-//! let holds = |address: usize| {
-//!     registry.around(&address).filter(|area| address - area.base < area.len)
-//! };
-//! assert_eq!(holds(0x14ff).map(|area| area.id), Some(7));
-//! assert!(holds(0x1500).is_none());
-//! assert_eq!(registry.by_id(&3).map(|area| area.base), Some(0x8000));
-//! # Ok::<(), tickwright_collections::RegistryError>(())
-//! ```
-//!
-//! # Costs
-//! Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
-//! each dictionary. They allocate only when a slab grows.
+//! The registry by id and by address.
 
 use core::fmt;
 
@@ -90,8 +38,59 @@ impl From<DictError> for RegistryError {
     }
 }
 
-/// A registry of objects by id and by address. The [module](crate::registry) describes it, with
-/// examples.
+/// A registry of threads, tasks or areas: each object by its id and by its address, in two
+/// dictionaries.
+///
+/// Ids and addresses are unique: an object is in both dictionaries or in none.
+/// [`around`](Self::around) returns the last object at or below an address. That is how a
+/// caller finds the area in which an address lies.
+///
+/// The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
+/// Over slabs both dictionaries hold the same small value, such as an `Arc`.
+///
+/// ```
+/// use core::cmp::Ordering;
+/// use tickwright_collections::{HookDict, KeyOrder, Link, Membership, Registry};
+///
+/// struct Area { id: u64, base: usize, len: usize, by_id: Link, by_base: Link }
+///
+/// struct ById;
+/// impl KeyOrder<Area> for ById {
+///     type Key<'k> = u64;
+///     fn key<'k>(&'k self, area: &'k Area) -> u64 { area.id }
+///     fn compare(&self, a: &u64, b: &u64) -> Ordering { a.cmp(b) }
+/// }
+/// impl Membership<Area> for ById {
+///     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_id }
+/// }
+/// struct ByBase;
+/// impl KeyOrder<Area> for ByBase {
+///     type Key<'k> = usize;
+///     fn key<'k>(&'k self, area: &'k Area) -> usize { area.base }
+///     fn compare(&self, a: &usize, b: &usize) -> Ordering { a.cmp(b) }
+/// }
+/// impl Membership<Area> for ByBase {
+///     fn link<'t>(&self, area: &'t Area) -> &'t Link { &area.by_base }
+/// }
+///
+/// let area = |id, base, len| Area { id, base, len, by_id: Link::new(), by_base: Link::new() };
+/// let areas = [area(7, 0x1000, 0x500), area(3, 0x8000, 0x100)];
+/// let mut registry = Registry::new(HookDict::new(ById), HookDict::new(ByBase));
+/// for area in &areas {
+///     registry.register(area)?;
+/// }
+/// let holds = |address: usize| {
+///     registry.around(&address).filter(|area| address - area.base < area.len)
+/// };
+/// assert_eq!(holds(0x14ff).map(|area| area.id), Some(7));
+/// assert!(holds(0x1500).is_none());
+/// assert_eq!(registry.by_id(&3).map(|area| area.base), Some(0x8000));
+/// # Ok::<(), tickwright_collections::RegistryError>(())
+/// ```
+///
+/// # Costs
+/// Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
+/// each dictionary. They allocate only when a slab grows.
 ///
 /// If an order panics while an object is being registered, the object may be in the dictionary by
 /// ids alone. Then `check` returns [`Violation::Count`]. An id or address must not change while its

@@ -1,38 +1,4 @@
-//! The dictionary over a B+ tree: keys side by side in wide nodes, which come from a pool. The
-//! dictionary owns its objects. Safe code only.
-//!
-//! A search for a key reads the nodes alone. The object is in a cell, as in a
-//! [`SlabDict`](super::SlabDict), and the cell records its leaf. The pool has a fixed number of
-//! nodes, or grows. When the pool is exhausted, an insert returns [`DictError::Full`] before it has
-//! changed anything.
-//!
-//! Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. It orders by the `Ord` of
-//! the copies.
-//!
-//! # Invariants
-//! 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
-//!    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
-//!    order both ways ([`Violation::BackLink`]). The ends and the root match the tree
-//!    ([`Violation::Head`]).
-//! 2. Keys ascend. Nothing left of a fence is greater than the fence, and nothing below the fence
-//!    is less ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert
-//!    goes behind them.
-//! 3. The key in the leaf is the key of the object: [`Violation::Order`] if it was changed without
-//!    [`Dictionary::rekeyed`]. The object's cell names the leaf ([`Violation::Position`]).
-//! 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
-//!    list ([`Violation::Storage`]).
-//!
-//! # Costs
-//! Comparisons cost as in the trees of the [dictionary](super). But a search visits at most log15 n
-//! nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes.
-//! Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A node is 30
-//! keys and 136 bytes, rounded up to whole cache lines. It is between half and completely filled.
-//!
-//! # References
-//! - Bayer & McCreight, Acta Informatica 1972
-//! - Comer, The ubiquitous B-tree, ACM Computing Surveys 1979
-//!
-//! HelenOS had a B+ tree in its kernel until 2018.
+//! The dictionary over a B+ tree. Safe code only.
 
 #![forbid(unsafe_code)]
 
@@ -78,8 +44,8 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree. The [module](crate::dict::bplus) describes
-/// it and its costs.
+/// A dictionary that owns its objects, over a B+ tree: keys stand side by side in wide nodes, which
+/// come from a pool.
 ///
 /// ```
 /// use tickwright_collections::{BPlusDict, By, DictError, Dictionary};
@@ -97,6 +63,39 @@ impl<T> Home for Cells<InLeaf, T> {
 /// move and its new leaf cannot be split. That entry and all others are then where they were. Until
 /// then `check` returns [`Violation::Order`]: change the key back, or free nodes and call `rekeyed`
 /// again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move among n entries is refused.
+///
+/// A search for a key reads the nodes alone. The object is in a cell, as in a
+/// [`SlabDict`](super::SlabDict), and the cell records its leaf. The pool has a fixed number of
+/// nodes, or grows. When the pool is exhausted, an insert returns [`DictError::Full`] before it has
+/// changed anything.
+///
+/// Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. It orders by the `Ord` of
+/// the copies.
+///
+/// # Invariants
+/// 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
+///    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
+///    order both ways ([`Violation::BackLink`]). The ends and the root match the tree
+///    ([`Violation::Head`]).
+/// 2. Keys ascend. Nothing left of a fence is greater than the fence, and nothing below the fence
+///    is less ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert
+///    goes behind them.
+/// 3. The key in the leaf is the key of the object: [`Violation::Order`] if it was changed without
+///    [`Dictionary::rekeyed`]. The object's cell names the leaf ([`Violation::Position`]).
+/// 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
+///    list ([`Violation::Storage`]).
+///
+/// # Costs
+/// Comparisons cost as in the trees of the [dictionary](Dictionary). But a search visits at most log15 n
+/// nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes.
+/// Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A node is 30
+/// keys and 136 bytes, rounded up to whole cache lines. It is between half and completely filled.
+///
+/// # References
+/// - Bayer & McCreight, Acta Informatica 1972
+/// - Comer, The ubiquitous B-tree, ACM Computing Surveys 1979
+///
+/// HelenOS had a B+ tree in its kernel until 2018.
 pub struct BPlusDict<O: PlainKey<T>, T> {
     index: Index<O, T>,
 }

@@ -143,7 +143,7 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 }
 
 /// An ordered dictionary over objects that the caller owns. It never allocates. A constant
-/// expression can create it, so it can be a static. The [module](crate::dict) describes it, with
+/// expression can create it, so it can be a static. [`Dictionary`] describes it, with
 /// examples.
 ///
 /// The compiler rejects an object that goes away before its dictionary:

@@ -25,7 +25,7 @@ impl<B: Balance, T> Objects<Idx, B> for Cells<DictRecord<Idx, B>, T> {
     }
 }
 
-/// An ordered dictionary that owns its objects. The [module](super) describes it.
+/// An ordered dictionary that owns its objects. [`Dictionary`] describes it.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
 
 use super::*;
-use crate::dict::Avl;
+use crate::Avl;
 
 #[derive(Debug)]
 struct Object<B: Balance> {

@@ -6,7 +6,8 @@ use core::num::NonZeroU32;
 use std::vec::Vec;
 
 use super::*;
-use crate::dict::{Avl, By};
+use crate::Avl;
+use crate::dict::By;
 use tickwright_nodes::Record;
 use tickwright_nodes::arena::SlotState;
 

@@ -5,8 +5,9 @@
 use core::fmt::Debug;
 use std::vec::Vec;
 
-use super::super::{Avl, By, Objects, Position, RedBlack, Seek, Sorted};
+use super::super::{By, Objects, Position, RedBlack, Seek, Sorted};
 use super::*;
+use crate::Avl;
 use tickwright_nodes::testing::{Random, shuffled};
 use tickwright_nodes::tree::Color;
 
