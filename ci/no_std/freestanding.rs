@@ -9,7 +9,7 @@ use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use tickwright_core::structures::{Group, groups_for};
-use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::storage::HookPtr;
 use tickwright_core::{
     BoundedFlat, BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, Reject, SmallWheel,
     SortedList, Timer, TinyWheel, Wheel,

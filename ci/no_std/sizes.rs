@@ -2,7 +2,7 @@
 //! `firmware/src/sizes.rs` checks those of the others.
 #![no_std]
 
-use tickwright_core::queue::slab::Idx;
+use tickwright_core::storage::Idx;
 use tickwright_core::structure::{Discipline, Family};
 use tickwright_core::{DaryHeap, FixedDelay, FlatQueue, LadderQueue, Timer, Wheel};
 

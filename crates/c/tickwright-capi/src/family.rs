@@ -5,7 +5,7 @@ use core::ffi::c_int;
 
 use tickwright::scheduler::Structure;
 use tickwright_boundary::code;
-use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::storage::HookPtr;
 use tickwright_core::structures::{Arity, Degree, Group, MOST, groups_for};
 use tickwright_core::{
     CoarseWheel, DaryHeap, Family, HookQueue, KeyError, LentHeap, RbTree, RbTreeCached, Reject, SortedList,

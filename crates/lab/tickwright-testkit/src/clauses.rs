@@ -1,5 +1,5 @@
 //! Computes one verdict for each clause of the contract. The names and numbers are those in
-//! `tickwright_core::contract`.
+//! `tickwright_core::TimerQueue`.
 //!
 //! `transcript` runs the `scripts`, and most clauses are judged from these same transcripts.
 //! Clauses that need more than an op script are in `directed`. Each function is generic over

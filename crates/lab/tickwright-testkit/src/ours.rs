@@ -4,9 +4,9 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-use tickwright_core::explain::{Explanation, Whereabouts};
-use tickwright_core::queue::hook::HookPtr;
-use tickwright_core::queue::slab::Idx;
+use tickwright_core::{Explanation, Whereabouts};
+use tickwright_core::storage::HookPtr;
+use tickwright_core::storage::Idx;
 use tickwright_core::structure::{Discipline, Ordered};
 use tickwright_core::{
     Advance, Expired, Family, HookQueue, InlineQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue,

@@ -1,144 +1,4 @@
-//! The contract that every timer queue of this project keeps.
-//!
-//! A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
-//! queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.
-//! The conformance suite (`tickwright-testkit`) has one named test for each clause, and runs it on
-//! every structure in every storage.
-//!
-//! # Clauses
-//!
-//! 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
-//!    declares a bound in [`TimerQueue::ORDER`] for the delay from `now()` at the last (re)insert,
-//!    and keeps it. The delay that the caller means counts from the caller's time, which may be
-//!    hours ahead of `now()`. A granular queue therefore takes that time with the deadline
-//!    ([`TimerQueue::insert_at`], [`TimerQueue::reschedule_at`]), and the bound holds for that
-//!    delay, after any uptime and any sleep. The operations without a time compile only for a queue
-//!    that is [`Exact`].
-//! 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
-//! 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
-//!    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
-//!    leave in the order of their arrival, and all exact structures produce the same event log.
-//!    Granular queues deliver by expiry. Each family documents the order that it keeps among
-//!    equals, which is the same in both storages.
-//! 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and moves behind its
-//!    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
-//!    stays the same may keep its place. The lateness bound still holds for the new deadline.
-//! 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, from that call on. A smaller
-//!    `now` is clamped to it. `update_now` delivers nothing: a timer that is due by then stays
-//!    pending, keeps its place in the order, and leaves at the next pop.
-//! 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
-//! 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
-//!    `now = u64::MAX`. Arithmetic saturates, nothing panics, and there is no horizon.
-//! 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
-//! 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-//!    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
-//!    future (no busy spin).
-//! 10. `head_change_is_reported`: an insert, remove or reschedule through
-//!     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It may
-//!     report a change although `next_wake()` stays the same, but it never misses a change.
-//! 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is
-//!     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
-//!     generations is retired. An intrusive node is its own key, and that key is stale while the
-//!     node is not linked. Zero is never a valid key.
-//! 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
-//! 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing queue that gets no
-//!     memory, refuse with [`Reject::Full`]. They return the value and are otherwise unchanged.
-//! 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names the broken
-//!     invariant. Tests break links on purpose to test `check()` itself.
-//! 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was
-//!     pending.
-//! 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers. The
-//!     remaining timers keep their order, and `next_wake()` is then not in the future. Repeated
-//!     advances with one `now` deliver everything that was due. The number of calls is linear in
-//!     the pending timers, whatever is inserted between them.
-//! 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the
-//!     first link write or after the last one. A panic in one of them leaves a queue that passes
-//!     `check()`.
-//! 18. `second_is_the_next_after_the_head`: `second()` returns what `peek()` would return if the
-//!     head were removed. It depends on order alone, not on the layout of the storage.
-//! 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the same
-//!     event log as a pop and an insert. But the key stays valid and nothing is freed.
-//! 20. `len_counts_what_is_pending`: `len()` is right after every operation.
-//! 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
-//!     keys stale.
-//! 22. `idle_timers_keep_their_keys`: a timer of a slab may be idle: it is in the queue, but not
-//!     pending. Its key names it until it is removed. `arm` makes it pending, `disarm` and
-//!     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
-//!     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
-//!     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
-//!     queue, and its key is then [`KeyError::Stale`] there.
-//!
-//! # Order, by example
-//!
-//! ```
-//! use tickwright_core::{Reject, SlabQueue, Wheel};
-//!
-//! fn main() -> Result<(), Reject> {
-//!     let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
-//!     let first = queue.insert(50, "first")?;
-//!     queue.insert(50, "second")?;
-//!
-//!     // Clause 4: a reschedule goes behind its equals, even to the tick that it had.
-//!     assert!(queue.reschedule(first, 50).is_ok());
-//!     // Clause 5 and 6: the clock is at 60 now, so a deadline of 10 expires at 60.
-//!     assert!(queue.expired(60).map(|fired| fired.value).eq(["second", "first"]));
-//!     queue.insert(10, "late")?;
-//!     let fired = queue.pop_expired(0).expect("0 counts as 60");
-//!     assert_eq!((fired.deadline, fired.expiry), (60, 60));
-//!     // Clause 7: the last tick is a tick.
-//!     queue.insert(u64::MAX, "the end of time")?;
-//!     assert!(queue.pop_expired(u64::MAX - 1).is_none());
-//!     assert!(queue.pop_expired(u64::MAX).is_some());
-//!     Ok(())
-//! }
-//! ```
-//!
-//! # Lateness, by example
-//!
-//! A coarse wheel is late by at most 8/63 of the delay, or by one tick. The delay counts from the
-//! time that the program passes with the deadline, because the queue cannot know how long the
-//! program has slept. `insert` and `reschedule`, which take no time, do not compile for such a
-//! queue:
-//!
-//! ```
-//! use tickwright_core::{CoarseWheel, Reject, SlabQueue};
-//!
-//! fn main() -> Result<(), Reject> {
-//!     const HOUR: u64 = 3_600_000; // in ticks of 1 ms
-//!
-//!     let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
-//!     let due = queue.insert_at(HOUR - 1, "due during the sleep", 0)?;
-//!     // The program sleeps for an hour. Then a message comes, and a time-out of 1 s is armed.
-//!     let armed = queue.insert_at(HOUR + 1_000, "time-out", HOUR)?;
-//!     // A bucket of this delay is 64 ticks wide, and from tick 0 it would be 262,144 wide.
-//!     assert_eq!(queue.expiry(armed), Some(HOUR + 1_024));
-//!     // What is due leaves at the next pop, within the bound of its own delay.
-//!     assert_eq!((queue.len(), queue.expiry(due)), (2, Some(3_670_016)));
-//!     Ok(())
-//! }
-//! ```
-//!
-//! Schedulers and shards with a clock read their clock, and tell their structure the time by
-//! themselves.
-//!
-//! # Next wake and next expiry
-//!
-//! `next_expiry` is exact. `next_wake` is a lower bound that is cheap to compute. A driver sets its
-//! alarm to `next_wake`. If it then finds nothing due, the bound moves to a later tick. After a
-//! complete advance the bound is in the future, so a driver does not spin.
-//!
-//! `next_wake` and `next_expiry` do not say which timer is first: `peek` does. In a wheel, `peek`,
-//! `second` and at times `next_expiry` read each timer of the first bucket, at worst all n. In a
-//! ladder they do so only after a removal or a move, until the next pop. A driver that runs often
-//! therefore calls `next_wake`.
-//!
-//! A head change without a report would be a missed wake-up, so a queue may report too often, and
-//! never too seldom.
-//!
-//! # Hold your own queue to it
-//!
-//! `cargo run -p tickwright-testkit --example your_queue` adapts a sorted vector to the suite, and
-//! prints a verdict for each clause.
+//! What every timer queue promises, and the results of its operations.
 
 use core::fmt;
 
@@ -186,7 +46,7 @@ impl Order {
 )]
 pub trait Exact {}
 
-/// Whether an operation through [`Driven`](crate::queue::Driven) altered
+/// Whether an operation through [`Driven`](crate::Driven) altered
 /// [`TimerQueue::next_wake`], so that the caller must set his alarm again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
@@ -345,9 +205,149 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// What code that takes any queue may call. Each method names the [clauses](self) that it serves;
-/// the method of [`Queue`](crate::Queue) with the same name tells the rest. Each family's page
-/// states the costs.
+/// The contract that every timer queue of this project keeps, and what code that takes any queue may
+/// call. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue) with the
+/// same name tells the rest. Each family's page states the costs.
+///
+/// A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
+/// queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.
+/// The conformance suite (`tickwright-testkit`) has one named test for each clause, and runs it on
+/// every structure in every storage.
+///
+/// # Clauses
+///
+/// 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
+///    declares a bound in [`ORDER`](Self::ORDER) for the delay from `now()` at the last (re)insert,
+///    and keeps it. The delay that the caller means counts from the caller's time, which may be
+///    hours ahead of `now()`. A granular queue therefore takes that time with the deadline
+///    ([`insert_at`](Self::insert_at), [`reschedule_at`](Self::reschedule_at)), and the bound holds
+///    for that delay, after any uptime and any sleep. The operations without a time compile only
+///    for a queue that is [`Exact`].
+/// 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
+/// 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
+///    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
+///    leave in the order of their arrival, and all exact structures produce the same event log.
+///    Granular queues deliver by expiry. Each family documents the order that it keeps among
+///    equals, which is the same in both storages.
+/// 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and moves behind its
+///    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
+///    stays the same may keep its place. The lateness bound still holds for the new deadline.
+/// 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, from that call on. A smaller
+///    `now` is clamped to it. `update_now` delivers nothing: a timer that is due by then stays
+///    pending, keeps its place in the order, and leaves at the next pop.
+/// 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
+/// 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
+///    `now = u64::MAX`. Arithmetic saturates, nothing panics, and there is no horizon.
+/// 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
+/// 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
+///    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
+///    future (no busy spin).
+/// 10. `head_change_is_reported`: an insert, remove or reschedule through
+///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It may
+///     report a change although `next_wake()` stays the same, but it never misses a change.
+/// 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is
+///     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
+///     generations is retired. An intrusive node is its own key, and that key is stale while the
+///     node is not linked. Zero is never a valid key.
+/// 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
+/// 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing queue that gets no
+///     memory, refuse with [`Reject::Full`]. They return the value and are otherwise unchanged.
+/// 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names the broken
+///     invariant. Tests break links on purpose to test `check()` itself.
+/// 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was
+///     pending.
+/// 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers. The
+///     remaining timers keep their order, and `next_wake()` is then not in the future. Repeated
+///     advances with one `now` deliver everything that was due. The number of calls is linear in
+///     the pending timers, whatever is inserted between them.
+/// 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the
+///     first link write or after the last one. A panic in one of them leaves a queue that passes
+///     `check()`.
+/// 18. `second_is_the_next_after_the_head`: `second()` returns what `peek()` would return if the
+///     head were removed. It depends on order alone, not on the layout of the storage.
+/// 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the same
+///     event log as a pop and an insert. But the key stays valid and nothing is freed.
+/// 20. `len_counts_what_is_pending`: `len()` is right after every operation.
+/// 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
+///     keys stale.
+/// 22. `idle_timers_keep_their_keys`: a timer of a slab may be idle: it is in the queue, but not
+///     pending. Its key names it until it is removed. `arm` makes it pending, `disarm` and
+///     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
+///     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
+///     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
+///     queue, and its key is then [`KeyError::Stale`] there.
+///
+/// # Order, by example
+///
+/// ```
+/// use tickwright_core::{Reject, SlabQueue, Wheel};
+///
+/// fn main() -> Result<(), Reject> {
+///     let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
+///     let first = queue.insert(50, "first")?;
+///     queue.insert(50, "second")?;
+///
+///     // Clause 4: a reschedule goes behind its equals, even to the tick that it had.
+///     assert!(queue.reschedule(first, 50).is_ok());
+///     // Clause 5 and 6: the clock is at 60 now, so a deadline of 10 expires at 60.
+///     assert!(queue.expired(60).map(|fired| fired.value).eq(["second", "first"]));
+///     queue.insert(10, "late")?;
+///     let fired = queue.pop_expired(0).expect("0 counts as 60");
+///     assert_eq!((fired.deadline, fired.expiry), (60, 60));
+///     // Clause 7: the last tick is a tick.
+///     queue.insert(u64::MAX, "the end of time")?;
+///     assert!(queue.pop_expired(u64::MAX - 1).is_none());
+///     assert!(queue.pop_expired(u64::MAX).is_some());
+///     Ok(())
+/// }
+/// ```
+///
+/// # Lateness, by example
+///
+/// A coarse wheel is late by at most 8/63 of the delay, or by one tick. The delay counts from the
+/// time that the program passes with the deadline, because the queue cannot know how long the
+/// program has slept. `insert` and `reschedule`, which take no time, do not compile for such a
+/// queue:
+///
+/// ```
+/// use tickwright_core::{CoarseWheel, Reject, SlabQueue};
+///
+/// fn main() -> Result<(), Reject> {
+///     const HOUR: u64 = 3_600_000; // in ticks of 1 ms
+///
+///     let mut queue: SlabQueue<CoarseWheel, &str> = SlabQueue::new();
+///     let due = queue.insert_at(HOUR - 1, "due during the sleep", 0)?;
+///     // The program sleeps for an hour. Then a message comes, and a time-out of 1 s is armed.
+///     let armed = queue.insert_at(HOUR + 1_000, "time-out", HOUR)?;
+///     // A bucket of this delay is 64 ticks wide, and from tick 0 it would be 262,144 wide.
+///     assert_eq!(queue.expiry(armed), Some(HOUR + 1_024));
+///     // What is due leaves at the next pop, within the bound of its own delay.
+///     assert_eq!((queue.len(), queue.expiry(due)), (2, Some(3_670_016)));
+///     Ok(())
+/// }
+/// ```
+///
+/// Schedulers and shards with a clock read their clock, and tell their structure the time by
+/// themselves.
+///
+/// # Next wake and next expiry
+///
+/// `next_expiry` is exact. `next_wake` is a lower bound that is cheap to compute. A driver sets its
+/// alarm to `next_wake`. If it then finds nothing due, the bound moves to a later tick. After a
+/// complete advance the bound is in the future, so a driver does not spin.
+///
+/// `next_wake` and `next_expiry` do not say which timer is first: `peek` does. In a wheel, `peek`,
+/// `second` and at times `next_expiry` read each timer of the first bucket, at worst all n. In a
+/// ladder they do so only after a removal or a move, until the next pop. A driver that runs often
+/// therefore calls `next_wake`.
+///
+/// A head change without a report would be a missed wake-up, so a queue may report too often, and
+/// never too seldom.
+///
+/// # Hold your own queue to it
+///
+/// `cargo run -p tickwright-testkit --example your_queue` adapts a sorted vector to the suite, and
+/// prints a verdict for each clause.
 pub trait TimerQueue {
     /// Names one pending timer.
     type Key: Copy + Eq + fmt::Debug;
@@ -484,5 +484,4 @@ pub trait TimerQueue {
     fn check(&self) -> Result<(), Violation>;
 }
 
-#[doc(inline)]
 pub use tickwright_nodes::Violation;

@@ -1,23 +1,23 @@
 //! What a queue can tell about one pending timer: where it stands, and when it moves or leaves.
-//!
-//! ```
-//! use tickwright_core::{SlabQueue, Wheel};
-//!
-//! let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
-//! queue.insert(69_700, "egg")?;
-//! let tea = queue.insert(70_000, "tea")?;
-//! assert_eq!(
-//!     queue.explain(tea)?.to_string(),
-//!     "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700"
-//! );
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
 use core::fmt;
 
 use crate::contract::{Span, Tick};
 
 /// Where a pending timer stands and when it moves next. It is valid until the queue changes.
+///
+/// ```
+/// use tickwright_core::{SlabQueue, Wheel};
+///
+/// let mut queue: SlabQueue<Wheel, &str> = SlabQueue::new();
+/// queue.insert(69_700, "egg")?;
+/// let tea = queue.insert(70_000, "tea")?;
+/// assert_eq!(
+///     queue.explain(tea)?.to_string(),
+///     "due at 70000; level 2, bucket 17 [69632, 73728); moves down at 69700"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// [`Display`](fmt::Display) writes one line for human readers and allocates nothing. The line's
 /// text may change between versions; the fields are for programs.

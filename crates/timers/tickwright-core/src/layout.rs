@@ -1,12 +1,4 @@
 //! Where a slab keeps the record of a timer: beside the timer's payload or apart from it.
-//!
-//! ```text
-//!   Apart      records [ r r r r r ]  payloads [ p p p p p ]   an operation reads a few records
-//!   Together   cells   [ r p | r p | r p ]                     it reads the timer of the call
-//! ```
-//! [`Together`] suits a structure that follows links from the timer of the call: record and payload
-//! are in one cache line. [`Apart`] suits a structure that writes the records of many timers, as a
-//! heap writes positions: a cache line holds more records.
 
 use core::fmt::Debug;
 
@@ -16,6 +8,14 @@ use tickwright_nodes::Record;
 use tickwright_nodes::arena::{self, Columns, Idx};
 
 /// How a slab lays out records and payloads: [`Apart`] or [`Together`].
+///
+/// ```text
+///   Apart      records [ r r r r r ]  payloads [ p p p p p ]   an operation reads a few records
+///   Together   cells   [ r p | r p | r p ]                     it reads the timer of the call
+/// ```
+/// [`Together`] suits a structure that follows links from the timer of the call: record and payload
+/// are in one cache line. [`Apart`] suits a structure that writes the records of many timers, as a
+/// heap writes positions: a cache line holds more records.
 pub trait Layout: Debug + sealed::Sealed + 'static {
     /// Records `R` and payloads `T`.
     #[cfg(feature = "alloc")]

@@ -33,8 +33,8 @@
 //! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
-//! The page of [`DefaultFamily`] says which structure to choose, and [`contract`] what every queue
-//! promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and a
+//! The page of [`DefaultFamily`] says which structure to choose, and [`TimerQueue`] what every
+//! queue promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and a
 //! scheduler.
 //!
 //! # Features
@@ -55,29 +55,32 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-pub mod contract;
-pub mod explain;
-pub mod layout;
-pub mod queue;
+mod contract;
+mod explain;
+mod layout;
+mod queue;
 pub mod snapshot;
 pub mod structure;
 pub mod structures;
 
-#[doc(inline)]
+/// Where the timers of a queue lie, and what names them there: for crates that have structures or
+/// storages of their own.
+pub mod storage {
+    pub use crate::layout::{Apart, Layout, Together};
+    pub use crate::queue::hook::{HookPtr, Hooks, InQueue};
+    pub use crate::queue::slab::{Idx, InlineSlots, Slab};
+    pub use crate::queue::store::{Named, OrderOf, RecordOf, Store};
+}
+
 pub use contract::{
     Advance, Exact, Expired, HeadChange, KeyError, Order, Pending, Reject, Rejected, Span, Tick, TimerQueue,
     Violation,
 };
-#[doc(inline)]
-pub use explain::Explanation;
-#[doc(inline)]
+pub use explain::{Explanation, Whereabouts};
 pub use queue::hook::{HookQueue, Timer, TimerRef};
 #[cfg(feature = "alloc")]
-#[doc(inline)]
 pub use queue::slab::SlabQueue;
-#[doc(inline)]
 pub use queue::slab::{InlineQueue, Key};
-#[doc(inline)]
 pub use queue::{Driven, Queue};
 #[doc(inline)]
 pub use structure::Family;

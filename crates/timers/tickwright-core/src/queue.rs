@@ -1,8 +1,8 @@
 //! Each operation of a queue, once for all storages and structures.
 
-pub mod hook;
-pub mod slab;
-pub mod store;
+pub(crate) mod hook;
+pub(crate) mod slab;
+pub(crate) mod store;
 
 use core::{fmt, iter};
 
@@ -17,7 +17,7 @@ use crate::structure::{Discipline, Due};
 /// [`SlabQueue`](crate::SlabQueue) and [`InlineQueue`](crate::InlineQueue) own their payloads, and
 /// [`HookQueue`](crate::HookQueue) links timers of the caller.
 ///
-/// [`contract`](crate::contract) lists what each operation promises.
+/// [`TimerQueue`] lists what each operation promises.
 pub struct Queue<S: Store> {
     pub(crate) store: S,
 }
@@ -403,7 +403,7 @@ impl<S: Store> Queue<S> {
 ///
 /// Its operations are those of [`Queue`] with the same name, and do the same. Each also says
 /// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
-/// [contract](crate::contract)), so that the alarm is set again only when it must be:
+/// [contract](TimerQueue)), so that the alarm is set again only when it must be:
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;

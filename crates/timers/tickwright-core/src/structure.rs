@@ -2,7 +2,7 @@
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
 //! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) puts it over a
-//! [`Store`](crate::queue::store::Store), which has the memory. Crates with other needs put a
+//! [`Store`](crate::storage::Store), which has the memory. Crates with other needs put a
 //! family over memory of their own: `tickwright` for threads, `tickwright-mcu` for tasks.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Algorithms never see payloads. So the code of a family exists once for hooks, and once for slabs
-//! unless its [layout](crate::layout) puts payloads beside records.
+//! unless its [layout](crate::storage::Layout) puts payloads beside records.
 
 pub use tickwright_nodes::{Handle, Nodes, Record};
 

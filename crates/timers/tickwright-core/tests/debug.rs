@@ -3,7 +3,7 @@
 
 use core::fmt::Debug;
 
-use tickwright_core::queue::hook::HookPtr;
+use tickwright_core::storage::HookPtr;
 use tickwright_core::structure::{Discipline, Record};
 use tickwright_core::{
     BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, LentHeap, RbTree, RbTreeCached,

@@ -2,7 +2,7 @@
 //! comes true.
 #![cfg(feature = "alloc")]
 
-use tickwright_core::explain::Whereabouts;
+use tickwright_core::Whereabouts;
 use tickwright_core::{
     BoundedHeap, CoarseWheel, DaryHeap, Family, FixedDelay, HookQueue, KeyError, RbTree, RbTreeCached,
     SlabQueue, SortedList, Timer, Wheel,

@@ -5,7 +5,7 @@
 
 mod common;
 
-use tickwright_core::explain::Whereabouts;
+use tickwright_core::Whereabouts;
 use tickwright_core::{
     Explanation, Family, HookQueue, Key, LadderQueue, Pending, SlabQueue, SmallWheel, Tick, Timer,
     TimerQueue, TimerRef, TinyWheel, for_each_family, for_each_slab_only_family, snapshot,

@@ -4,9 +4,9 @@ use core::cell::RefCell;
 use core::fmt;
 
 use critical_section::Mutex;
-use tickwright_core::queue::hook::Hooks;
-use tickwright_core::queue::slab::InlineSlots;
-use tickwright_core::queue::store::Store;
+use tickwright_core::storage::Hooks;
+use tickwright_core::storage::InlineSlots;
+use tickwright_core::storage::Store;
 use tickwright_core::{
     Exact, Expired, Family, HookQueue, InlineQueue, Key, KeyError, Queue, Reject, Rejected, SortedList, Tick,
     Timer, TimerRef,

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use tickwright_core::queue::slab::Idx;
+use tickwright_core::storage::Idx;
 use tickwright_core::structure::{Discipline, Record};
 use tickwright_core::{Family, HookQueue, Key, Order, SlabQueue, Timer, TimerQueue, TimerRef};
 use tickwright_nodes::hint::prefetch;

@@ -1,7 +1,7 @@
 //! The queue of a scheduler: a [`SlabQueue`] of entries, whose structure is chosen when the
 //! scheduler is made. A timer that is idle, running or put aside is idle in the queue.
 
-use tickwright_core::queue::slab::Slab;
+use tickwright_core::storage::Slab;
 use tickwright_core::structure::Discipline;
 use tickwright_core::{Family, Key, Pending, Queue as Timers, Tick, Violation};
 use tickwright_nodes::arena::{Idx, TogetherColumns};

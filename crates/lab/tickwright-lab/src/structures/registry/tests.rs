@@ -43,7 +43,7 @@ fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;
     impl Family for Walks {
         type Of<P: structure::Handle> = <tickwright_core::SortedList as Family>::Of<P>;
-        type Layout = tickwright_core::layout::Apart;
+        type Layout = tickwright_core::storage::Apart;
         const ID: &'static str = "skips";
         const SHAPE: structure::Shape = structure::Shape::List;
     }
