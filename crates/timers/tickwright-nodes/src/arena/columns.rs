@@ -45,17 +45,11 @@ pub trait Columns: Sized {
     /// The number of slots for which there is memory.
     fn capacity(&self) -> usize;
 
-    /// Makes room for `additional` more slots, and reserves for later growth.
+    /// Makes room for `additional` more slots; unless `exact`, also for later growth.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
-    fn try_reserve(&mut self, additional: usize) -> Result<(), Full>;
-
-    /// Makes room for exactly `additional` more slots.
-    ///
-    /// # Errors
-    /// [`Full`] when there is no memory.
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full>;
+    fn reserve(&mut self, additional: usize, exact: bool) -> Result<(), Full>;
 
     /// Appends a free slot. The caller has made room for it.
     fn push(&mut self, last: u32);

@@ -42,11 +42,7 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
         N + 1
     }
 
-    fn try_reserve(&mut self, _: usize) -> Result<(), Full> {
-        Err(Full)
-    }
-
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
+    fn reserve(&mut self, additional: usize, _: bool) -> Result<(), Full> {
         if additional == 0 { Ok(()) } else { Err(Full) }
     }
 

@@ -102,7 +102,7 @@ impl<C: Columns> Arena<C> {
     /// # Errors
     /// [`Full`] when there is no memory, or as [`missing`](Self::missing).
     pub fn reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.columns.try_reserve_exact(self.missing(additional)?)
+        self.columns.reserve(self.missing(additional)?, true)
     }
 
     /// Moves a value into a free slot, or into a new slot.
@@ -181,7 +181,7 @@ impl<C: Columns> Arena<C> {
         if (self.limit as usize) < MOST && slots > self.columns.capacity() {
             return None;
         }
-        self.columns.try_reserve(missing).ok()?;
+        self.columns.reserve(missing, false).ok()?;
         if self.columns.is_empty() {
             self.columns.push(self.first_generation);
         }

@@ -38,57 +38,6 @@ impl Beside {
 impl<R> Records<R> {
     /// No records.
     pub const EMPTY: Self = Self(Vec::new(), Beside::NONE);
-
-    /// The number of records for which there is memory.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
-    /// Makes room for `additional` more records, and reserves for later growth.
-    ///
-    /// # Errors
-    /// [`Full`] when there is no memory.
-    pub fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve(additional).map_err(|_| Full)
-    }
-
-    /// Makes room for exactly `additional` more records.
-    ///
-    /// # Errors
-    /// [`Full`] when there is no memory.
-    pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve_exact(additional).map_err(|_| Full)
-    }
-
-    /// Appends an idle record. The caller has made room for it.
-    pub fn push(&mut self)
-    where
-        R: Record<Idx>,
-    {
-        self.0.push(R::IDLE);
-    }
-
-    /// Bytes on the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<R>()
-    }
-
-    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
-    pub fn forget(&mut self)
-    where
-        R: Record<Idx>,
-    {
-        if R::REMEMBERS {
-            self.0.iter_mut().for_each(R::forget);
-        }
-    }
-
-    /// Iterates over all records, that of index 0 first.
-    pub fn iter(&self) -> impl Iterator<Item = &R> + '_ {
-        self.0.iter()
-    }
 }
 
 impl<R> Nodes<Idx, R> for Records<R> {
@@ -108,6 +57,11 @@ impl<R> Nodes<Idx, R> for Records<R> {
         hint::prefetch(self.0.as_ptr().wrapping_add(at));
         self.1.prefetch(at);
     }
+}
+
+fn reserve<T>(vector: &mut Vec<T>, additional: usize, exact: bool) -> Result<(), Full> {
+    let got = if exact { vector.try_reserve_exact(additional) } else { vector.try_reserve(additional) };
+    got.map_err(|_| Full)
 }
 
 /// Records in one vector, slots in another.
@@ -137,7 +91,9 @@ impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     }
 
     fn forget(&mut self) {
-        self.records.forget();
+        if R::REMEMBERS {
+            self.records.0.iter_mut().for_each(R::forget);
+        }
     }
 
     #[inline]
@@ -150,26 +106,19 @@ impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     }
 
     fn capacity(&self) -> usize {
-        self.records.capacity().min(self.slots.capacity())
+        self.records.0.capacity().min(self.slots.capacity())
     }
 
-    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.records.try_reserve(additional)?;
-        self.slots.try_reserve(additional).map_err(|_| Full)?;
-        self.records.1 = Beside::of(&self.slots);
-        Ok(())
-    }
-
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.records.try_reserve_exact(additional)?;
-        self.slots.try_reserve_exact(additional).map_err(|_| Full)?;
+    fn reserve(&mut self, additional: usize, exact: bool) -> Result<(), Full> {
+        reserve(&mut self.records.0, additional, exact)?;
+        reserve(&mut self.slots, additional, exact)?;
         self.records.1 = Beside::of(&self.slots);
         Ok(())
     }
 
     #[inline]
     fn push(&mut self, last: u32) {
-        self.records.push();
+        self.records.0.push(R::IDLE);
         self.slots.push(SlotState::Free { last });
     }
 
@@ -184,7 +133,7 @@ impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.records.heap_bytes() + self.slots.capacity() * size_of::<SlotState<T>>()
+        self.records.0.capacity() * size_of::<R>() + self.slots.capacity() * size_of::<SlotState<T>>()
     }
 }
 
@@ -229,12 +178,8 @@ impl<R: Record<Idx>, T> Columns for TogetherColumns<R, T> {
         self.0.capacity()
     }
 
-    fn try_reserve(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve(additional).map_err(|_| Full)
-    }
-
-    fn try_reserve_exact(&mut self, additional: usize) -> Result<(), Full> {
-        self.0.try_reserve_exact(additional).map_err(|_| Full)
+    fn reserve(&mut self, additional: usize, exact: bool) -> Result<(), Full> {
+        reserve(&mut self.0, additional, exact)
     }
 
     #[inline]
