@@ -216,7 +216,7 @@ def command(tree, line, language):
 
 def counts(tree):
     """Numbers in prose that can be counted; tables of clauses, structures, crates, ratios, terms."""
-    clauses = re.findall(r"^//! (\d+)\. `(\w+)`:", tree.text(CONTRACT), re.M)
+    clauses = re.findall(r"^//[/!] (\d+)\. `(\w+)`:", tree.text(CONTRACT), re.M)
     families = set(re.findall(r'^\s*\w+!?\s*.*?"([a-z0-9-]+)"', tree.text(FAMILIES), re.M))
     scenarios = [path for path in tree.files if re.fullmatch(r"scenarios/[^/]+\.toml", path)]
     for path in tree.pages():

@@ -24,7 +24,6 @@ pub use hook::{HookDict, InDict, Link, Membership, ObjectRef, Position};
 pub use slab::SlabDict;
 pub(crate) use tickwright_nodes::tree::{Balance, RedBlack};
 
-use crate::NotInserted;
 pub(crate) use sorted::{Objects, Sorted};
 use tickwright_nodes::Violation;
 #[cfg(feature = "alloc")]
@@ -207,6 +206,30 @@ impl From<Full> for DictError {
 
 /// Converts for `?` in functions that drop the value, and where the value borrows an object that
 /// the error may not borrow.
+/// A refused insert. The error returns the value unharmed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NotInserted<V, E = DictError> {
+    /// Why.
+    pub reason: E,
+    /// The value that the caller wanted to insert.
+    pub value: V,
+}
+
+/// Shows the reason alone, so that objects need not be `Debug` for an `unwrap`.
+impl<V, E: fmt::Debug> fmt::Debug for NotInserted<V, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotInserted").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<V, E: fmt::Display> fmt::Display for NotInserted<V, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<V, E: fmt::Debug + fmt::Display> core::error::Error for NotInserted<V, E> {}
+
 impl<V> From<NotInserted<V>> for DictError {
     fn from(refused: NotInserted<V>) -> Self {
         refused.reason

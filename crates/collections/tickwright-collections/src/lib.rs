@@ -153,19 +153,17 @@ mod dict;
 #[cfg(feature = "alloc")]
 mod heap;
 mod ids;
-mod not_inserted;
 mod registry;
 
 #[cfg(feature = "alloc")]
 pub use dict::{BPlusDict, EntryKey, SlabDict};
 pub use dict::{
-    By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership, ObjectRef, PlainKey,
-    Position, Range, Reserve, Seek,
+    By, DictError, Dictionary, HookDict, InDict, KeyOf, KeyOrder, Link, Membership, NotInserted, ObjectRef,
+    PlainKey, Position, Range, Reserve, Seek,
 };
 #[cfg(feature = "alloc")]
 pub use heap::{Heap, HeapError, HeapOrder};
 pub use ids::{ByFirst, FreeRange, IdError, Ids};
-pub use not_inserted::NotInserted;
 pub use registry::{Registry, RegistryError};
 pub use tickwright_nodes::Violation;
 pub use tickwright_nodes::tree::{Avl, Balance, RedBlack};

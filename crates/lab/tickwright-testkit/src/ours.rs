@@ -4,7 +4,6 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-use tickwright_core::{Explanation, Whereabouts};
 use tickwright_core::storage::HookPtr;
 use tickwright_core::storage::Idx;
 use tickwright_core::structure::{Discipline, Ordered};
@@ -12,6 +11,7 @@ use tickwright_core::{
     Advance, Expired, Family, HookQueue, InlineQueue, Key, Order, Pending, SlabQueue, Timer, TimerQueue,
     TimerRef,
 };
+use tickwright_core::{Explanation, Whereabouts};
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 

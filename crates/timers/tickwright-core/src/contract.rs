@@ -205,9 +205,9 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// The contract that every timer queue of this project keeps, and what code that takes any queue may
-/// call. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue) with the
-/// same name tells the rest. Each family's page states the costs.
+/// The contract that every timer queue of this project keeps, and what code that takes any queue
+/// may call. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue)
+/// with the same name tells the rest. Each family's page states the costs.
 ///
 /// A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
 /// queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.

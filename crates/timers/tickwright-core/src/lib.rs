@@ -34,8 +34,8 @@
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
 //! The page of [`DefaultFamily`] says which structure to choose, and [`TimerQueue`] what every
-//! queue promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and a
-//! scheduler.
+//! queue promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and
+//! a scheduler.
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.

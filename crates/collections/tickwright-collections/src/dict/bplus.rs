@@ -86,10 +86,11 @@ impl<T> Home for Cells<InLeaf, T> {
 ///    list ([`Violation::Storage`]).
 ///
 /// # Costs
-/// Comparisons cost as in the trees of the [dictionary](Dictionary). But a search visits at most log15 n
-/// nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it changes.
-/// Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A node is 30
-/// keys and 136 bytes, rounded up to whole cache lines. It is between half and completely filled.
+/// Comparisons cost as in the trees of the [dictionary](Dictionary). But a search visits at most
+/// log15 n nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it
+/// changes. Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A
+/// node is 30 keys and 136 bytes, rounded up to whole cache lines. It is between half and
+/// completely filled.
 ///
 /// # References
 /// - Bayer & McCreight, Acta Informatica 1972
