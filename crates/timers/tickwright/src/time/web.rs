@@ -3,12 +3,12 @@
 use core::fmt;
 use std::sync::Weak;
 
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::prelude::{Closure, JsValue};
 
 use super::{Alarm, Clock, Instant, SystemClock, timeout_ms};
 use crate::sync::{Arc, Mutex, lock};
 
-#[wasm_bindgen]
+#[wasm_bindgen::prelude::wasm_bindgen]
 extern "C" {
     /// Milliseconds since the page or worker began. It never runs back.
     #[wasm_bindgen(js_namespace = performance)]
