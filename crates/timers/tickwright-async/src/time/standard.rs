@@ -4,16 +4,16 @@ use core::time::Duration;
 use std::sync::OnceLock;
 pub use std::time::Instant;
 
-use super::{machine, nanos};
+use tickwright::time::{Clock, Instant as Ours, SystemClock};
 
 /// The same moment on the standard library's clock and on the machine's. The standard library's
 /// clock is read first, so that no conversion makes a deadline earlier.
 #[inline]
-fn anchor() -> (Instant, u64) {
-    static ANCHOR: OnceLock<(Instant, u64)> = OnceLock::new();
+fn anchor() -> (Instant, Ours) {
+    static ANCHOR: OnceLock<(Instant, Ours)> = OnceLock::new();
     *ANCHOR.get_or_init(|| {
         let standard = Instant::now();
-        (standard, machine())
+        (standard, SystemClock::Monotonic.now())
     })
 }
 
@@ -21,6 +21,7 @@ fn anchor() -> (Instant, u64) {
 /// the result is thirty years ahead.
 pub(crate) fn instant(nanos: u64) -> Instant {
     let (standard, ours) = anchor();
+    let ours = ours.as_nanos();
     if let Some(ahead) = nanos.checked_sub(ours) {
         let far = || standard.checked_add(Duration::from_secs(30 * 365 * 86_400)).unwrap_or(standard);
         standard.checked_add(Duration::from_nanos(ahead)).unwrap_or_else(far)
@@ -34,8 +35,9 @@ pub(crate) fn instant(nanos: u64) -> Instant {
 #[inline]
 pub(crate) fn nanos_at(at: Instant) -> u64 {
     let (standard, ours) = anchor();
-    match at.checked_duration_since(standard) {
-        Some(ahead) => ours.saturating_add(nanos(ahead)),
-        None => ours.saturating_sub(nanos(standard.duration_since(at))),
-    }
+    let converted = match at.checked_duration_since(standard) {
+        Some(ahead) => ours + ahead,
+        None => ours - standard.duration_since(at),
+    };
+    converted.as_nanos()
 }
