@@ -11,9 +11,13 @@ use tickwright_core::{HookQueue, SortedList, Timer};
 
 const CASE: &str = "TICKWRIGHT_ABORT_CASE";
 
-/// Runs `case` of [`child`] in a process of its own.
+/// Runs `case` of [`child`] in a process of its own. `TICKWRIGHT_EMULATOR` names an emulator that
+/// cannot start programs of its system by itself.
 fn run(case: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
+    let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
+    let mut words = emulator.split_whitespace().map(Into::into).chain([std::env::current_exe().unwrap()]);
+    Command::new(words.next().unwrap())
+        .args(words)
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
         .env(CASE, case)
         .output()
