@@ -4,12 +4,17 @@
 //! use std::{thread, time::Duration};
 //! use tickwright_durable::{Settings, Timers, postgres::Postgres};
 //!
-//! // Each process has a name of its own. One delivers; another one takes over if it is late. let
-//! store = Postgres::open("host=/run/postgresql user=timers dbname=timers")?; let mut timers =
-//! Timers::new(store, Settings::named("worker 1")); loop { // After an error it goes on when the
-//! cause is gone. for firing in timers.take_due().unwrap_or_else(|error| { eprintln!("{error}");
-//! Vec::new() }) { println!("{}", firing.id); timers.done(&firing); }
-//! thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(60))); }
+//! // Each process has a name of its own. One delivers; another one takes over if it is late.
+//! let store = Postgres::open("host=/run/postgresql user=timers dbname=timers")?;
+//! let mut timers = Timers::new(store, Settings::named("worker 1"));
+//! loop {
+//!     // After an error, the next call goes on.
+//!     for firing in timers.take_due().unwrap_or_default() {
+//!         println!("{}", firing.id);
+//!         timers.done(&firing);
+//!     }
+//!     thread::sleep(timers.poll_timeout().unwrap_or(Duration::from_secs(60)));
+//! }
 //! # #[allow(unreachable_code)]
 //! # Ok::<(), tickwright_durable::Error>(())
 //! ```
