@@ -14,6 +14,7 @@ use crate::statement::{Added, Answer, Cancelled, Due, Engine, Statement, Timer, 
 #[derive(Debug)]
 pub struct Writer<E> {
     engine: E,
+    is_guarded: bool,
     /// The epoch of the owner that learns of this in memory; 0 if none does.
     pub(crate) near: i64,
     pub(crate) changes: Vec<Change>,
@@ -31,7 +32,7 @@ pub(crate) enum Change {
 impl<E: Engine> Writer<E> {
     /// A writer over an engine that is inside of a transaction.
     pub fn new(engine: E) -> Self {
-        Self { engine, near: 0, changes: Vec::new(), failure: None }
+        Self { engine, is_guarded: false, near: 0, changes: Vec::new(), failure: None }
     }
 
     /// Adds a timer, unless one of this id exists.
@@ -117,7 +118,11 @@ impl<E: Engine> Writer<E> {
     }
 
     fn write(&mut self, statement: Statement) -> Result<Answer, Error> {
-        self.engine.execute(&Statement::Guard { alone: false })?;
+        // A transaction keeps it, once it has it.
+        if !self.is_guarded {
+            self.engine.execute(&Statement::Guard { alone: false })?;
+            self.is_guarded = true;
+        }
         self.engine.execute(&statement)
     }
 

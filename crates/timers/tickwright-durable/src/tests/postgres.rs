@@ -5,12 +5,14 @@ mod cluster;
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU8, Ordering};
+use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Instant;
 
 use cluster::Cluster;
 use postgres::{Client, IsolationLevel, NoTls};
@@ -187,12 +189,14 @@ fn a_lost_commit(store: &Database) {
         let is_lost = when == BEFORE;
         assert_eq!(timers.add(id, FAR, b""), Ok(if is_lost { Added::Added } else { Added::Exists }));
     }
+    assert_eq!((timers.take_due(), timers.is_owner()), (Ok(vec![]), true));
     timers.add("due", Due::At(1), b"").unwrap();
-    timers.look_again();
     cut.store(AFTER, Ordering::SeqCst);
     assert!(matches!(timers.take_due(), Err(Error::UnknownOutcome(_))));
     cut.store(NEVER, Ordering::SeqCst);
+    let end = Instant::now() + Duration::from_secs(20);
     let firing = loop {
+        assert!(Instant::now() < end, "it is not claimed again");
         if let Some(firing) = timers.take_due().unwrap_or_default().pop() {
             break firing;
         }
