@@ -69,6 +69,27 @@ fn a_timer_is_armed_when_the_thread_has_ended() {
     }
 }
 
+/// So many timers fire that the driver rests, and that each thread that polls calls the wakers of
+/// others. A waker that nobody calls would make this wait for ever.
+#[test]
+fn each_sleep_of_many_threads_ends_and_none_is_early() {
+    let timers = Timers::new().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let timers = &timers;
+            scope.spawn(move || {
+                for at in 0..400 {
+                    let span = Duration::from_micros(100 + (at * 37 + thread * 111) % 900);
+                    let start = Instant::now();
+                    block_on(timers.sleep(span));
+                    assert!(start.elapsed() >= span);
+                }
+            });
+        }
+    });
+    assert_eq!(timers.report().panics, 0);
+}
+
 #[test]
 fn a_thread_cannot_sleep_by_a_clock_of_the_caller() {
     let clock = Arc::new(tickwright::time::VirtualHost::new().monotonic());
