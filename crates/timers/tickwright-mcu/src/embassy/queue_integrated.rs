@@ -77,13 +77,10 @@ impl Queue {
             if pending <= at {
                 return false;
             }
-            return self
-                .timers
-                .driven()
-                .reschedule(TimerRef::from(timer), at)
-                .is_ok_and(HeadChange::is_changed);
+            let moved = self.timers.driven().reschedule_at(TimerRef::from(timer), at, 0);
+            return moved.is_ok_and(HeadChange::is_changed);
         }
-        match self.timers.driven().insert(at, timer) {
+        match self.timers.driven().insert_at(at, timer, 0) {
             Ok((_, change)) => {
                 timer.payload.put(waker);
                 change.is_changed()
