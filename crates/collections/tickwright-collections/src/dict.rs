@@ -336,7 +336,7 @@ impl<V> From<NotInserted<V>> for DictError {
 ///     (10)->(12)'->(30)->...     is between the two, in two comparisons
 /// ```
 /// The distance from the start of the object to the link is the same for all objects of a
-/// dictionary. So a link needs no pointer back to its object. A slab keeps object and record in one
+/// dictionary, so a link needs no pointer back to its object. A slab keeps object and record in one
 /// cell, since a search reads both.
 ///
 /// # Costs

@@ -95,8 +95,8 @@ impl From<DictError> for IdError {
 /// An id allocator: the free ids, as ranges in a dictionary. It grants the smallest free id, or the
 /// lowest free range that is long enough.
 ///
-/// No two free ranges touch or overlap. So there is at most one more free range than outstanding
-/// grants. A grant makes room for that many ranges. So giving back one whole grant needs no memory
+/// No two free ranges touch or overlap, so there is at most one more free range than outstanding
+/// grants. A grant makes room for that many ranges, so giving back one whole grant needs no memory
 /// and cannot fail.
 ///
 /// ```

@@ -2,7 +2,7 @@
 //! the next sample and to write its results so far. A second signal ends the process. A command
 //! that measures nothing has no results to keep, so the first signal ends it: see [`at_once`].
 //!
-//! `timeout` sends SIGTERM twice: to its child, and to the process group. So a second signal within
+//! `timeout` sends SIGTERM twice: to its child, and to the process group, so a second signal within
 //! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The JSON is the report itself. The terminal's text is rendered from the sections of the same
-//! report. So a text and its JSON cannot disagree, and `tickwright show` can print an old file
+//! report, so a text and its JSON cannot disagree, and `tickwright show` can print an old file
 //! again.
 
 pub mod compare;

@@ -1,6 +1,6 @@
 //! POSIX timers that count processor time, which is not the time of the trace.
 //!
-//! `timer_settime` does not say which clock a timer has. So `timer_create` notes the timers of such
+//! `timer_settime` does not say which clock a timer has, so `timer_create` notes the timers of such
 //! clocks in a lock-free table. A program has few such timers: a profiler has one for each thread.
 
 use core::ffi::c_int;

@@ -1,6 +1,6 @@
 //! libev: `ev_timer_start`, `ev_timer_stop`, `ev_timer_again`.
 //!
-//! libev stops an expired one-shot timer by a call through its symbol table. So a stop that libev
+//! libev stops an expired one-shot timer by a call through its symbol table, so a stop that libev
 //! itself calls, outside of any recorded call, is an expiry. libev moves a repeating timer without
 //! a call, so the recorder adds the expiries of such a timer.
 

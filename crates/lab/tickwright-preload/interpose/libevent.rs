@@ -1,6 +1,6 @@
 //! libevent: `event_add`, `event_del`, and the library's own operations.
 //!
-//! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table. So
+//! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table, so
 //! the two calls show its own operations: it re-arms persistent events, and activates events whose
 //! time-out is over.
 

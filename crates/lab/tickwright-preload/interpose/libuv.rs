@@ -1,7 +1,7 @@
 //! libuv: `uv_timer_start`, `uv_timer_stop`, `uv_timer_again`, `uv_close`.
 //!
 //! Before libuv calls the callback of a timer, it stops the timer by a call through its symbol
-//! table. So a stop that libuv itself calls, outside of any recorded call, is an expiry.
+//! table, so a stop that libuv itself calls, outside of any recorded call, is an expiry.
 
 use core::ffi::{c_int, c_void};
 

@@ -10,7 +10,7 @@
 //! 1. The library allocates nothing and takes no lock once a process has begun.
 //! 2. Every function keeps `errno` as the real function left it.
 //! 3. A signal handler may call each function whose real function it may call.
-//! 4. A thread that is cancelled in a wait leaves the real function by unwinding. So the functions
+//! 4. A thread that is cancelled in a wait leaves the real function by unwinding, so the functions
 //!    here have the ABI `C-unwind` and nothing to drop.
 #![no_std]
 #![allow(dead_code, reason = "the recorder's side of the ring")]

@@ -1,7 +1,7 @@
 //! The real functions that the functions of this library hide.
 //!
 //! The library looks them up when a process begins, because a signal handler must not look symbols
-//! up. A library that is loaded later has its own scope. So a function that was absent then is
+//! up. A library that is loaded later has its own scope, so a function that was absent then is
 //! looked up for each caller, as the loader would do without this library.
 
 use core::ffi::{CStr, c_void};

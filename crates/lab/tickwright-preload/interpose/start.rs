@@ -128,7 +128,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
 fn map(file: c_int) -> *mut Ring {
     // SAFETY: 1. The descriptor comes from the caller and is open.
     let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
-    // A write to a page that the file lacks would end the program. So the file gets its pages
+    // A write to a page that the file lacks would end the program, so the file gets its pages
     // first. SAFETY: 1. As above.
     let has_front = is_long && unsafe { sys::posix_fallocate(file, 0, FRONT as i64) } == 0;
     if !has_front {

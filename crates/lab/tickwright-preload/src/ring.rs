@@ -11,7 +11,7 @@
 //!
 //! # Invariants
 //! 1. `head - tail` is at most the number of slots: a writer that finds the ring full counts a loss
-//!    and reserves no slot. So a slot is overwritten only after it was read.
+//!    and reserves no slot, so a slot is overwritten only after it was read.
 //! 2. The slot of position `p` is committed when its sequence is `p + 1`. The writer stores the
 //!    sequence last, with release; the recorder loads it first, with acquire.
 //! 3. A writer takes no lock and waits for no thread. A signal handler that interrupts a writer

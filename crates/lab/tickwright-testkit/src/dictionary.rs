@@ -2,7 +2,7 @@
 //! right results, and a machine that compares.
 //!
 //! Objects have an identity (their number) and a key. The suite reaches dictionaries through
-//! [`Subject`], which names objects by their numbers alone. So it can also test foreign
+//! [`Subject`], which names objects by their numbers alone, so it can also test foreign
 //! dictionaries and those behind a C interface. [`Ours`] is the adapter for types that implement
 //! [`Dictionary`].
 

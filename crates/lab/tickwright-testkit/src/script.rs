@@ -195,7 +195,7 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
 }
 
 /// Creates a script of bursts of timers. Many advances with small budgets deliver each burst, and
-/// between them other timers arrive, are moved and leave. So every operation meets a structure that
+/// between them other timers arrive, are moved and leave, so every operation meets a structure that
 /// has moved only a part of a burst. Equal seeds give equal scripts.
 #[must_use]
 pub fn gust(seed: u64) -> Vec<Op> {

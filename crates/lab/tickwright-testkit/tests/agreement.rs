@@ -9,7 +9,7 @@ fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
-/// A budget also pays for moves inside a structure. So with a finite budget one structure delivers
+/// A budget also pays for moves inside a structure, so with a finite budget one structure delivers
 /// more timers than another.
 fn without_budgets(script: Vec<Op>) -> Vec<Op> {
     let unlimited = |op| match op {

@@ -12,7 +12,7 @@
 //!   P = Idx (u32, never 0)                   P = HookPtr ---------------/  (without T)
 //! ```
 //!
-//! Algorithms never see payloads. So the code of a family exists once for hooks, and once for slabs
+//! Algorithms never see payloads, so the code of a family exists once for hooks, and once for slabs
 //! unless its [layout](crate::storage::Layout) puts payloads beside records.
 
 pub use tickwright_nodes::{Handle, Nodes, Record};

@@ -25,7 +25,7 @@
 //!    `seen`. No other slot is. The list runs through the records ([`Violation::Storage`],
 //!    also for invariant 4).
 //! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
-//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit. So an
+//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit, so an
 //!    id of an idle slot differs from the slot's generation, as a stale id does, and one comparison
 //!    tells a slot that is in use from all others.
 

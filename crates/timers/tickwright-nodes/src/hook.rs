@@ -8,7 +8,7 @@
 //! A hook's `owner` word names the structure that owns the node. The word is 0 for no structure;
 //! otherwise it is the structure's identity. The top bit tells whether the node was inserted
 //! pinned. A structure writes a record only while the owner word names the structure and the
-//! structure is borrowed mutably. So one compare-exchange claims a node and one store releases it.
+//! structure is borrowed mutably, so one compare-exchange claims a node and one store releases it.
 //! Threads may share nodes.
 //!
 //! A target without compare-exchange (Cortex-M0, RISC-V without the A extension) claims in a
@@ -126,8 +126,8 @@ impl<F: Hooked> fmt::Debug for HookPtr<F> {
 // structure lends it out of its own borrow, and only for nodes whose owner word names that
 // structure. 2. The owner word names one structure at a time. The word goes from 0 to an identity
 // in one step (compare-exchange, or a critical section). The same structure sets it back (`claim`,
-// `release`). 3. So access to the record is exclusive wherever the hook is shared; acquire/release
-// on the owner word orders it between structures.
+// `release`). 3. Access to the record is therefore exclusive wherever the hook is shared;
+// acquire/release on the owner word orders it between structures.
 unsafe impl<F: Hooked + Shareable> Sync for Hook<F> {}
 
 // SAFETY:
@@ -258,7 +258,7 @@ impl<F: Hooked> HookNodes<F> {
     /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each
     /// handle that it is asked for
     /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
-    /// 2. points at a hook that the structure has claimed and not released since. So the hook stays
+    /// 2. points at a hook that the structure has claimed and not released since, so the hook stays
     ///    where it is. The hook is borrowed for as long as the structure lives, or pinned, and the
     ///    drop of a pinned hook aborts.
     #[inline]

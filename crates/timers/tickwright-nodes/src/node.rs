@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 /// Names a node inside one storage: an index or a pointer.
 ///
-/// An index is also a number. So a record without room for an `Option<P>` can store an index for
+/// An index is also a number, so a record without room for an `Option<P>` can store an index for
 /// the free list. A pointer has no number, because no free list holds hooks.
 pub trait Handle: Copy + Eq + Debug + 'static {
     /// Whether the handle is an index.

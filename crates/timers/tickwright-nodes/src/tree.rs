@@ -385,8 +385,8 @@ const DEEPEST: u32 = 128;
 /// order.
 ///
 /// A broken link is reported before a broken balance, because a broken link breaks the balance as
-/// well. Recursion is limited to 128 levels. The walk enters a child only if the child points back.
-/// So it visits every node once, even where links form a cycle.
+/// well. Recursion is limited to 128 levels. The walk enters a child only if the child points back,
+/// so it visits every node once, even where links form a cycle.
 ///
 /// # Errors
 /// The first violation found, or the error of `visit`.

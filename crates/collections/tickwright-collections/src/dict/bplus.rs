@@ -121,7 +121,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
 
     /// The most nodes that a dictionary of at most `entries` entries ever uses, also during moves.
     ///
-    /// A level with n nodes, n > 1, holds at least 15 n entries or children. So `entries` entries
+    /// A level with n nodes, n > 1, holds at least 15 n entries or children, so `entries` entries
     /// have at most `entries / 15` leaves. The level above has at most a fifteenth as many nodes,
     /// and so on up to the one root. No intermediate step needs more nodes. During an insert the
     /// tree never has more nodes than after it. A move is a removal and an insert.

@@ -3,7 +3,7 @@
 //!
 //! An object may have several links, each for one dictionary at a time. A dictionary learns the
 //! distance from the start of the object to its link at the first insert. It refuses objects whose
-//! link lies at a different distance. So it computes the object's address from the link, and the
+//! link lies at a different distance, so it computes the object's address from the link, and the
 //! link needs no pointer back. The user needs no unsafe code to describe where the link is.
 //!
 //! Links that are dropped, inserted twice, offered elsewhere or forgotten are treated [as timers

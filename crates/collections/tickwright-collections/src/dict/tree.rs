@@ -145,7 +145,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         // Invariant: the place is below `parent`.
         loop {
             // The direction of each step cannot be predicted. Both children are read while the key
-            // is read, and a conditional move selects one. So the next read can begin before the
+            // is read, and a conditional move selects one, so the next read can begin before the
             // comparison ends: it waits for no branch and no index.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));

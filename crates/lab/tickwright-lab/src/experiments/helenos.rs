@@ -12,7 +12,7 @@
 //! One server serves all tasks of a registry. In a **round trip** the client draws a task at random
 //! and looks its id up in the registry, which returns the task's token. The client sends the token
 //! to the task through a [`mailbox`]. The server verifies the token and answers. The client
-//! verifies the answer and its number. So each round trip searches the tree once. Two dictionaries
+//! verifies the answer and its number, so each round trip searches the tree once. Two dictionaries
 //! differ only in the tree: they share the loop, the server and the mailbox.
 //!
 //! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as in a kernel. Every task

@@ -57,7 +57,7 @@
 //!
 //! *ours* is the library's shard; the others are [specimens], over the same wheel
 //! and with the same counters. The specimens' shard does less around a re-arm: it has no second
-//! shard, no deferrable timers and no alarm. So the counts compare only the ways of re-arming, and
+//! shard, no deferrable timers and no alarm, so the counts compare only the ways of re-arming, and
 //! the costs of the specimens are lower bounds.
 
 mod cli;

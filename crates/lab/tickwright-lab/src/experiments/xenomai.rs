@@ -20,7 +20,7 @@
 //! 3. `second` serves one purpose. On the i7, the tick of Linux itself is a timer in the same
 //!    queue, with the lowest priority. If this host tick is the head while more urgent work runs,
 //!    the kernel sets the hardware for the timer after the head. When that work is done and Linux
-//!    is about to run, the kernel sets the hardware for the head again. So each host tick costs one
+//!    is about to run, the kernel sets the hardware for the head again, so each host tick costs one
 //!    `second` and one more head. The host tick becomes the head once, at the end of the tick
 //!    before it. That earlier tick has just made a thread ready. The 3,027,528 reads of `second` in
 //!    7201 s give a host tick of **420.4 Hz**.

@@ -12,7 +12,7 @@
 //! Four of the five back ends are modelled here from their descriptions, as small programs that
 //! share nothing but the [rings](links) of the list and the wheel. A node has the fields of the
 //! kernel's, so its bytes can be compared. The models have neither lock nor hardware clock, and
-//! they check each index, which the kernel does not. So only ratios between them compare with
+//! they check each index, which the kernel does not, so only ratios between them compare with
 //! published ratios. The benchmark's delays are not published. Two orders are measured: random
 //! delays, and rising ones, which are the worst for a list.
 //!

@@ -5,7 +5,7 @@
 //!   seed + scenario ─ model ─┐                 ┌─ run     every answer to a witness
 //!   trace ─ decoder ─────────┴─▶ Tape of Steps ┴─ calls   the same, each call timed alone
 //! ```
-//! What a queue delivers may decide what is armed next: an [`Exchange`] says how. So a queue that
+//! What a queue delivers may decide what is armed next: an [`Exchange`] says how, so a queue that
 //! delivers late arms later, as a program would.
 //!
 //! To decode a step takes about a nanosecond. Operations that cost little more have loops of their

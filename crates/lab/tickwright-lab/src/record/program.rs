@@ -1,6 +1,6 @@
 //! Decides from a program's file whether the program can be recorded.
 //!
-//! The program's loader loads a preloaded library before the program. So a program cannot be
+//! The program's loader loads a preloaded library before the program, so a program cannot be
 //! recorded if it has no loader, or if its loader ignores the request.
 
 use std::env;

@@ -1,7 +1,7 @@
 //! Turns events into operations on a queue, on a virtual clock.
 //!
 //! The driver of the replay wakes at each deadline and at no other time. It delivers all timers
-//! that are due then. Arms, re-arms and cancels come at the times of the trace. So every exact
+//! that are due then. Arms, re-arms and cancels come at the times of the trace, so every exact
 //! structure gets the same operations, and expiries of the trace serve only as a check. Where an
 //! event of the trace has another tick, the program was awake, and its loop tells the queue the
 //! time ([`Step::Clock`], not shown):

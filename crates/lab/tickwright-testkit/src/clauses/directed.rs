@@ -10,12 +10,12 @@ use crate::subject::{Advanced, Full, Make, Subject};
 const ALL: usize = usize::MAX;
 
 /// If elapsed time costs a queue something, the suite limits its steps, but not below this number
-/// of ticks. So the other clauses can still be judged.
+/// of ticks, so the other clauses can still be judged.
 const LEAST_REACH: u64 = 1 << 20;
 
 /// An advance over idle time pays for elapsed time if it exceeds two limits. It takes longer than
 /// `LONG`, *and* longer than `MANY_TIMES` advances over a single tick. The least of nine tries
-/// counts. So a disturbance of the host does not carry a queue that jumps over idle time beyond
+/// counts, so a disturbance of the host does not carry a queue that jumps over idle time beyond
 /// both limits.
 const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;

@@ -131,7 +131,7 @@ fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> O
 pub(super) fn order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let inserted = |fact: &Fact| fact.origin == Origin::Insert;
     disorder(scene, entry, inserted).or_else(|| match entry {
-        // Only a granular queue itself knows its order among equals. So the timer that it showed
+        // Only a granular queue itself knows its order among equals, so the timer that it showed
         // must be the one that leaves.
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }
             if scene.is_granular() && scene.departed == 0 =>

@@ -1,7 +1,7 @@
 //! Everything that a queue returns during a script, and a ledger of the ops that it was given.
 //!
 //! A clause is judged from the transcript alone. The ledger follows what the queue *did*, not what
-//! it should have done. So a queue that breaks one clause is still judged fairly by the others.
+//! it should have done, so a queue that breaks one clause is still judged fairly by the others.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};

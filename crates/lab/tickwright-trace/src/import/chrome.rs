@@ -294,7 +294,7 @@ struct Overflow {
     overflowed_at_ts: f64,
 }
 
-/// A number, 0 for a value of another type. So one event with a time `null` does not end the import
+/// A number, 0 for a value of another type, so one event with a time `null` does not end the import
 /// of a million others.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;

@@ -183,7 +183,7 @@ macro_rules! each_comes_back {
         let mut expected = [expected.clone(), expected];
         if !exact {
             // A restored queue may use other buckets, since a bucket depends on the queue's clock
-            // at the insert. So timers may leave in another order.
+            // at the insert, so timers may leave in another order.
             expected.iter_mut().chain(&mut found).for_each(|timers| timers.sort_unstable());
         }
         assert_eq!(found, expected, "{}", $name);

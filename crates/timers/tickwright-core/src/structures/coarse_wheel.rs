@@ -16,7 +16,7 @@ mod geometry;
 /// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros. So a
+/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
 /// static of it lies in `.bss`: on 32-bit targets it takes 5 KiB of RAM, and no flash.
 ///
 /// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.
@@ -88,13 +88,13 @@ mod geometry;
 /// from level to level.
 ///
 /// *Why a timer is always late by a tick or more.* A bucket leaves as a whole. The bucket must not
-/// be early for any of its timers. So it leaves at its end, which is after its last tick. At level
+/// be early for any of its timers, so it leaves at its end, which is after its last tick. At level
 /// 0 a bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when
-/// tick 6 begins. So the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
+/// tick 6 begins, so the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
 /// ticks 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
 ///
 /// *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
-/// `BUCKETS - 1` granules. So the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
+/// `BUCKETS - 1` granules, so the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
 /// that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
 /// follows from `clock` and the index.
 ///
@@ -102,7 +102,7 @@ mod geometry;
 /// set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
 /// `clock` becomes set: at L with all bits below k cleared. That end is at or before L, and the
 /// expiry is after L. At that end the node enters the top level, or differs from `clock` only in a
-/// lower bit. So a timer is inserted again less than 64 times, however far it is. Nodes with the
+/// lower bit, so a timer is inserted again less than 64 times, however far it is. Nodes with the
 /// same expiry have the same L: they are in the same far bucket, in the order of their arrival.
 ///
 /// # Costs
@@ -121,7 +121,7 @@ mod geometry;
 /// | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
 /// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 ///
-/// B is at most L * `BUCKETS`, however many timers are pending. So in insert, remove and pop only R
+/// B is at most L * `BUCKETS`, however many timers are pending, so in insert, remove and pop only R
 /// grows with the number of pending timers. Timers are far if their delay is 1,056,964,608 ticks or
 /// more: 12 days of 1 ms. A queue without such delays has R = 0.
 ///
@@ -142,7 +142,7 @@ mod geometry;
 ///    none.
 /// 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
 ///    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
-///    before `clock` ([`Violation::Bucket`]). So a level and a deadline determine where a node is.
+///    before `clock` ([`Violation::Bucket`]), so a level and a deadline determine where a node is.
 /// 5. Expiries never decrease along the due list ([`Violation::Order`]).
 /// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
 /// 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the

@@ -37,7 +37,7 @@ use siblings::{earliest, pick};
 /// With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
 /// one sift. It would take two sifts to fill the hole from the end of the array and to raise the
 /// new entry from there. While there is a hole, the head is the earliest child of the root. The
-/// next pop fills the head's own cell from the end of the array. So draining the queue visits the
+/// next pop fills the head's own cell from the end of the array, so draining the queue visits the
 /// same groups as without a hole. With two children an entry it is the textbook heap: a pop fills
 /// the root at once.
 ///
@@ -106,7 +106,7 @@ use siblings::{earliest, pick};
 ///    bound, and uniqueness between parent and child. To verify all pairs it would have to sort,
 ///    which needs memory or a writable heap.
 /// 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
-///    ([`Violation::UnusedCell`]). No entry ever has that sequence number. So an empty cell never
+///    ([`Violation::UnusedCell`]). No entry ever has that sequence number, so an empty cell never
 ///    precedes an entry, and no search needs a bound inside a group.
 ///
 /// # References
@@ -138,7 +138,7 @@ where
 /// The `D`-ary heap of at most `CAP` timers, inside the queue. It never allocates, and a constant
 /// expression creates it. `D` is 2 or 4.
 ///
-/// A queue that [`HookQueue::new`] creates is all zeros. So a static of it lies in `.bss`: it takes
+/// A queue that [`HookQueue::new`] creates is all zeros, so a static of it lies in `.bss`: it takes
 /// RAM, and no flash. With 20 timers that is 488 bytes on 32-bit targets.
 ///
 /// ```
@@ -173,7 +173,7 @@ where
 /// queue that was created without memory refuses every timer; [`HookQueue::lent`] creates a queue
 /// with memory.
 ///
-/// [`Group::EMPTY`] is all zeros. So a static of groups lies in `.bss`: it takes RAM, and no flash.
+/// [`Group::EMPTY`] is all zeros, so a static of groups lies in `.bss`: it takes RAM, and no flash.
 ///
 /// ```
 /// use tickwright_core::structures::{Group, groups_for};

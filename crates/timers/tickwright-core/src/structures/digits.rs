@@ -9,15 +9,15 @@
 //! ```
 //!
 //! # Inputs, and why each bound holds
-//! - `BUCKETS` is a power of two from 2 to 64. So a digit is a whole number of bits, and one `u64`
+//! - `BUCKETS` is a power of two from 2 to 64, so a digit is a whole number of bits, and one `u64`
 //!   has a bit for each bucket of a level.
-//! - There are `64 / bits` levels, rounded up. So every tick has a digit at every level, and no
+//! - There are `64 / bits` levels, rounded up, so every tick has a digit at every level, and no
 //!   tick is beyond the top level. With 64 buckets there are 11 levels, and the top digit has 4
 //!   bits.
 //! - The highest level is 63 (2 buckets a level), so `bits * level` is at most 63 and no shift
 //!   overflows.
 //! - A bucket's number is at most 703 (11 levels of 64), so the number fits in a `u16`.
-//! - A clock is never later than an expiry. So clock and expiry agree above the highest digit that
+//! - A clock is never later than an expiry, so clock and expiry agree above the highest digit that
 //!   differs, and in that digit the expiry is greater. Equal ticks belong to level 0.
 
 use crate::contract::Tick;

@@ -34,13 +34,13 @@ use crate::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
 /// itself in the heap.
 ///
 /// The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
-/// deadline has delay 0. `now` never goes back. So timers with the same delay arrive in order of
+/// deadline has delay 0. `now` never goes back, so timers with the same delay arrive in order of
 /// expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
 /// of the heap.
 ///
 /// A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
 /// list if the list is empty, or has held a single timer since it was last empty. That timer then
-/// stays in the heap, without a list. So delays that occur once do not block delays that occur
+/// stays in the heap, without a list, so delays that occur once do not block delays that occur
 /// often. A delay whose list belongs to another delay uses the heap. The queue searches no second
 /// list.
 ///
@@ -289,7 +289,7 @@ impl<P: Handle> Delays<P> {
     ) -> bool {
         let arrival = self.heap.next_sequence;
         let delay = expiry - now;
-        // The delay names the list. So the loads of the list and of its tail do not wait for the
+        // The delay names the list, so the loads of the list and of its tail do not wait for the
         // record, which is often in no cache.
         let number = Lists::<P>::number_of(delay);
         let Some(list) = self.lists.0.get_mut(number) else { return false };

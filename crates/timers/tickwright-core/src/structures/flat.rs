@@ -77,7 +77,7 @@ impl Family for FlatQueue {
 /// The sorted array of at most `CAP` timers, inside the queue. It never allocates, and a constant
 /// expression creates it.
 ///
-/// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros. So a static of it
+/// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros, so a static of it
 /// lies in `.bss`: it takes RAM, and no flash.
 ///
 /// ```

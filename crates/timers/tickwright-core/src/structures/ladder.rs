@@ -75,7 +75,7 @@ use crate::structure::{Family, Handle, Shape};
 /// *Why no operation searches.* A removal from a bucket leaves the entry in its place, dead. A
 /// timer that moves to a later tick keeps its entry, and is placed again when the entry's tick
 /// comes. A slot that is used again takes over the entry of its last timer, unless that is too
-/// late. So moving or cancelling a time-out writes only one record. A timer that moves to an
+/// late, so moving or cancelling a time-out writes only one record. A timer that moves to an
 /// earlier tick, or by 2^32 ticks, gets a second entry, with another version.
 ///
 /// *Why order is exact.* Entries of equal ticks are always in one bucket, in the order of their

@@ -40,7 +40,7 @@ pub(crate) trait Model: Debug + Default {
     }
 
     /// Draws a delay for a test. The delay reaches the end of time, a near tick that other timers
-    /// share, or one of the few buckets of a level. So many timers share a bucket.
+    /// share, or one of the few buckets of a level, so many timers share a bucket.
     fn span(random: &mut Random) -> Span {
         match random.below(16) {
             0 => Span::MAX - Span::from(random.below(2)),

@@ -106,7 +106,7 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
-            // A new head is the left child of the old head, which had no left child. So the check
+            // A new head is the left child of the old head, which had no left child, so the check
             // need not walk from the root.
             (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
             (Some(root), _) => {

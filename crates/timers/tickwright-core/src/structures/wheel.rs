@@ -18,7 +18,7 @@ use crate::structure::{Family, Handle, Shape};
 /// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
 /// static.
 ///
-/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros. So a
+/// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
 /// static of it lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM, and no flash. See
 /// [`SmallWheel`] and [`TinyWheel`] for less.
 ///
@@ -64,12 +64,12 @@ use crate::structure::{Family, Handle, Shape};
 ///   level 0  [ | | .. |o|o| ..
 /// ```
 /// There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
-/// list. Within a level above 0, occupied digits are greater than the clock's. So the first
+/// list. Within a level above 0, occupied digits are greater than the clock's, so the first
 /// occupied bucket of the lowest occupied level is the earliest.
 ///
 /// A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
 /// The clock becomes that `min`. The nodes move to lower buckets, the head first, each to the end
-/// of its new bucket. So equals stay in the order of their arrival.
+/// of its new bucket, so equals stay in the order of their arrival.
 ///
 /// A budget may stop a cascade half-way. An insert that belongs into the half-emptied bucket goes
 /// behind the rest, and moves up to `LEVELS` nodes of the rest. A node that is alone in its bucket
@@ -130,7 +130,7 @@ use crate::structure::{Family, Handle, Shape};
 /// `peek` and `second` read the first bucket up to the first or second timer for its `min`. While a
 /// cascade is half done, `peek` and `second` read the rest of its bucket and all lower
 /// buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
-/// level. So it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
+/// level, so it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
 /// an advance moves and delivers at most n timers.
 ///
 /// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Fixed per

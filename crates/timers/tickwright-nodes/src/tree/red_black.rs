@@ -163,7 +163,7 @@ fn refill<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
 ) {
     let (mut parent, mut side) = (parent, side);
     // Invariant: paths through the child of `parent` on `side` pass one black node too few; all
-    // other paths pass the right number. So the other side has a black height of at least one:
+    // other paths pass the right number, so the other side has a black height of at least one:
     // `parent` has a child there.
     loop {
         let other = side.other();

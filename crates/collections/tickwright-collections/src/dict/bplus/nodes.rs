@@ -3,7 +3,7 @@
 //!
 //! A node is a sorted row of keys. Below each key is a child, or in a leaf the cell of an object. A
 //! search never reads the first key of an inner node: a key below the second key belongs to the
-//! first child. So leaves and inner nodes split, borrow and merge alike. The first key of an inner
+//! first child, so leaves and inner nodes split, borrow and merge alike. The first key of an inner
 //! node is set to its fence before it moves to another place.
 //!
 //! ```text

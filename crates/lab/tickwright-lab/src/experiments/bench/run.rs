@@ -242,7 +242,7 @@ impl Trial<'_> {
     }
 
     /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
-    /// left in it. So entries leave at the rate at which they come, from the first sample on.
+    /// left in it, so entries leave at the rate at which they come, from the first sample on.
     /// Returns `false` if an interruption stopped it.
     fn fill(&mut self, fill: &Tape, source: &Source) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =

@@ -8,7 +8,7 @@
 //!     v                                            |  post swaps, finds ASLEEP, wakes one
 //!   ASLEEP ----------------------------------------+       any -> CLOSED: for ever, wakes all
 //! ```
-//! One side only posts and the other side only takes, in turn. So a post never finds the state
+//! One side only posts and the other side only takes, in turn, so a post never finds the state
 //! FULL.
 
 use core::hint::spin_loop;

@@ -4,7 +4,7 @@
 //! The operations have the order of the original's tick handler. The handler reads the head, takes
 //! it, and arms it for the next point of its grid. The handler repeats this until the head is not
 //! due, and reads the head once more to set the alarm. Then the timer's owner runs and reads the
-//! clock. So every operation on the queue is part of the lateness.
+//! clock, so every operation on the queue is part of the lateness.
 
 use super::clock::Host;
 use super::grid::{Due, Grid};

@@ -3,7 +3,7 @@
 //!
 //! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
 //! are interpolated within a cell. Our runs have no host tick, since cyclictest has none. The
-//! processor time of a cyclictest run includes its start and its report. So the processor time of a
+//! processor time of a cyclictest run includes its start and its report, so the processor time of a
 //! run with a single loop is subtracted.
 
 mod data;

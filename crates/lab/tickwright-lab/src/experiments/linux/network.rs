@@ -4,7 +4,7 @@
 //! # Whose timers
 //!
 //! Each end of a connection has three timers. The published rates are counts of one kernel, and the
-//! clients of a server run on other machines. So only the server's timers are compared with the
+//! clients of a server run on other machines, so only the server's timers are compared with the
 //! published rates. The clients' timers are counted separately.
 //!
 //! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, because the measured round trip is added

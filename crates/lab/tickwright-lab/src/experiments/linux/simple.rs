@@ -51,7 +51,7 @@ impl Workload {
 }
 
 /// The times of the re-arms, and the timer of each. The gaps of one timer are exponential with mean
-/// m. So n timers together have exponential gaps with mean m/n, and each re-arm picks a random
+/// m, so n timers together have exponential gaps with mean m/n, and each re-arm picks a random
 /// timer.
 struct Rearms {
     random: Pcg64Mcg,
@@ -185,7 +185,7 @@ impl Real<'_> {
     }
 }
 
-/// Sets the flag when it is dropped. So threads that wait for the flag also end after a panic.
+/// Sets the flag when it is dropped, so threads that wait for the flag also end after a panic.
 pub(super) struct SetOnDrop<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

@@ -94,7 +94,7 @@ fn heading_check<Q: BenchQueue>(queue: &mut Q, probe: &mut Probe<'_>) {
     core::hint::black_box(time!(probe, Op::Head, queue.head()));
 }
 
-/// Sets the hardware. While urgent work is pending, the host tick must not interrupt it. So the
+/// Sets the hardware. While urgent work is pending, the host tick must not interrupt it, so the
 /// hardware is set for the timer after the host tick. The hardware is set for the head when the
 /// work is done. Here the work takes no time.
 fn program<Q: BenchQueue>(

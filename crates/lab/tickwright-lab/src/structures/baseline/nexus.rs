@@ -2,7 +2,7 @@
 //! deadlines approach.
 //!
 //! - The wheel delivers on the tick, and equals in any order. The timers of one poll come in the
-//!   order of levels. So the adapter polls at each tick at which a timer may be due.
+//!   order of levels, so the adapter polls at each tick at which a timer may be due.
 //! - Each operation consumes the handle, so a handle never goes stale.
 //! - A delivery returns the value without its deadline; the adapter keeps the deadline beside the
 //!   handle.

@@ -140,7 +140,7 @@ fn counts(untimed: &mut u64, piece: &Tape) -> bool {
 }
 
 /// Compares all answers. A trace may end before any timer is due: then its own operations ask for
-/// no answer. So the queue is advanced at the end beyond every deadline of the trace. There each
+/// no answer, so the queue is advanced at the end beyond every deadline of the trace. There each
 /// pending timer must come, and no timer that was cancelled. Figures of memory and the fold do not
 /// include this part.
 fn verify(

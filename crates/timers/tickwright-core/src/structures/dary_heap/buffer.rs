@@ -20,7 +20,7 @@ pub struct Degree<const D: usize>;
 
 /// The properties that depend on the number of children per entry.
 pub trait Arity {
-    /// A type of size 0, with the alignment of a group of siblings of 16 bytes each. So siblings
+    /// A type of size 0, with the alignment of a group of siblings of 16 bytes each, so siblings
     /// share one cache line. On 32-bit targets it demands no alignment, as most of them have no
     /// cache.
     type Line: Copy + Debug;
@@ -84,7 +84,7 @@ pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
 
 impl<P: Handle> Entry<P> {
     /// An unused cell. An unused cell is later than every entry, since no entry has the last
-    /// sequence number. So groups are always whole, and the search for the earliest sibling needs
+    /// sequence number, so groups are always whole, and the search for the earliest sibling needs
     /// no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
@@ -162,7 +162,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// The group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
-    /// The group at `first + at`. `first` is known earlier than `at`. So an implementation adds
+    /// The group at `first + at`. `first` is known earlier than `at`, so an implementation adds
     /// `first` to the address beforehand, and one addition is left to wait for `at`.
     #[inline(always)]
     fn group_at_sum(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
@@ -303,8 +303,8 @@ where
 }
 
 /// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since the
-/// array length cannot be computed from `CAP`. So does the last group, when `D` does not divide
-/// `CAP` evenly.
+/// array length cannot be computed from `CAP`. The last group lies there, too, when `D` does not
+/// divide `CAP` evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>

@@ -59,7 +59,7 @@ impl<P: Handle> Lists<P> {
     }
 
     /// The number of the only list that a delay may have. The multiplier is 2^64 divided by the
-    /// golden ratio. So delays in arithmetic progression spread evenly over the highest bits of the
+    /// golden ratio, so delays in arithmetic progression spread evenly over the highest bits of the
     /// product.
     #[inline]
     pub(super) const fn number_of(delay: Span) -> usize {

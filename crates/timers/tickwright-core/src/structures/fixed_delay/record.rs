@@ -6,7 +6,7 @@ use crate::structures::dary_heap::InCell;
 
 /// The record of a node in the queue.
 ///
-/// Only a node inside a list has a node before it. So `prev` determines what the last two fields
+/// Only a node inside a list has a node before it, so `prev` determines what the last two fields
 /// mean.
 #[derive(Debug)]
 pub struct FixedDelayRecord<P> {

@@ -288,7 +288,7 @@ fn records(count: usize) -> Records {
 }
 
 /// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25. Timers 4 and 5 have delay 7 and are
-/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7. So timer 6 is in the
+/// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7, so timer 6 is in the
 /// heap without a list. Timer 7 is alone in its list.
 fn whole() -> (Delays<Id>, Records) {
     let mut queue = Delays::NEW;

@@ -142,8 +142,8 @@ impl<P: Handle> Ladder<P> {
     /// Begins to divide a list with these ticks into the buckets of a new rung.
     ///
     /// If it pauses for want of budget at the time `now`, arrivals for `now` must not make the list
-    /// longer from rung to rung. So that tick gets a rung of its own, between the earlier and the
-    /// later ones.
+    /// longer from rung to rung. The tick `now` therefore gets a rung of its own, between the
+    /// earlier and the later ones.
     fn divide(
         &mut self,
         (rest, behind): (List, List),

@@ -8,7 +8,7 @@
 //!   level 0                             level 0  [ 4] 69700             digits 17 1 4
 //! ```
 //! When the clock enters a bucket, all lower levels are empty. Each node goes to the end of its new
-//! bucket, in the order of the old one. So equals stay in the order of their arrival. There are
+//! bucket, in the order of the old one, so equals stay in the order of their arrival. There are
 //! three ways to cascade:
 //!
 //! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. It walks the

@@ -126,7 +126,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         // nodes that still have to move, and its insert moves `LEVELS` of them. If an insert moved
         // none, arrivals could consume every budget, and nothing would ever leave. If an insert
         // moved one node, each level could receive as many arrivals as moved nodes, so twice as
-        // many at the next level. So an insert moves `LEVELS` nodes. While arrivals do not exceed
+        // many at the next level, so an insert moves `LEVELS` nodes. While arrivals do not exceed
         // the budget, the last cascade then grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
