@@ -68,6 +68,7 @@ unsafe impl Growing for tw_runtime_options {
 fn not_started(error: &RuntimeError) -> c_int {
     match error {
         RuntimeError::Start { error, .. } => error.raw_os_error().map_or(code::AGAIN, |number| -number),
+        RuntimeError::Unsupported { .. } => code::UNSUPPORTED,
         _ => code::INVALID,
     }
 }

@@ -28,6 +28,20 @@ pub enum Place {
     Spread,
 }
 
+/// How the stacks of kernel threads are allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stacks {
+    /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
+    #[default]
+    Platform,
+    /// As one mapping for each thread. There is no cache: the mapping is unmapped when the thread
+    /// is gone. This needs Unix, as does [`Recycled`](Self::Recycled).
+    Fresh,
+    /// By this library, which uses the stacks of ended threads again: the same idea as the
+    /// platform's cache.
+    Recycled,
+}
+
 /// A name that is stored in the attributes, so that it needs no allocation.
 #[derive(Clone)]
 pub(crate) struct Name {
@@ -93,7 +107,8 @@ impl Attributes {
         /// for another. If the compiler does not probe stacks, a frame that is larger than the
         /// guard may step over it. C compilers probe only on request. A guard costs addresses, and
         /// one mapping whatever its size. It may have up to [`MOST_GUARD`] bytes, rounded up to
-        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack.
+        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack. On
+        /// Windows each stack has the platform's guard of one page, and nobody can ask for more.
         guard(self, bytes: usize) { self.guard = Some(bytes) }
 
         /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.

@@ -6,6 +6,25 @@ use std::io;
 
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 
+/// Error numbers with their values on Linux.
+mod number {
+    pub(super) const ESRCH: i32 = 3;
+    pub(super) const EAGAIN: i32 = 11;
+    pub(super) const ENOMEM: i32 = 12;
+    pub(super) const EBUSY: i32 = 16;
+    pub(super) const EINVAL: i32 = 22;
+    pub(super) const EDEADLK: i32 = 35;
+    pub(super) const ESHUTDOWN: i32 = 108;
+    pub(super) const ETIMEDOUT: i32 = 110;
+    pub(super) const ECANCELED: i32 = 125;
+}
+
+/// The platform's error for a lack of memory.
+pub(crate) fn no_memory() -> io::Error {
+    // On Windows: `ERROR_NOT_ENOUGH_MEMORY`. On every Unix: `ENOMEM`.
+    io::Error::from_raw_os_error(if cfg!(windows) { 8 } else { 12 })
+}
+
 /// A runtime was not started.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -16,6 +35,13 @@ pub enum RuntimeError {
     Structure(String),
     /// No thread could be created with the runtime's default attributes.
     Attributes(CreateError),
+    /// This system has no such threads.
+    Unsupported {
+        /// What it does not have.
+        what: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// The runtime could not get something that it needs: memory, or a worker.
     Start {
         /// What it is.
@@ -38,6 +64,7 @@ impl fmt::Display for RuntimeError {
                 )
             }
             Self::Attributes(error) => write!(f, "the runtime's default for threads: {error}"),
+            Self::Unsupported { what, instead } => write!(f, "this system has no {what}: {instead}"),
             Self::Start { what, error } => write!(f, "cannot start the runtime's {what}: {error}"),
         }
     }
@@ -47,15 +74,14 @@ impl core::error::Error for RuntimeError {}
 
 impl RuntimeError {
     /// A worker was refused.
+    #[cfg(unix)]
     pub(crate) fn of_worker(error: CreateError) -> Self {
         let error = match error {
             CreateError::OutOfStacks { error: Some(error), .. }
             | CreateError::NoStack { error }
             | CreateError::StackRefused { error, .. }
             | CreateError::TooMany { error: Some(error) } => error,
-            CreateError::OutOfMemory | CreateError::MapCount { .. } => {
-                io::Error::from_raw_os_error(libc::ENOMEM)
-            }
+            CreateError::OutOfMemory | CreateError::MapCount { .. } => no_memory(),
             _ => io::Error::from_raw_os_error(libc::EAGAIN),
         };
         Self::Start { what: "worker", error }
@@ -128,13 +154,15 @@ impl CreateError {
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
-            Self::Stack { .. } | Self::Guard { .. } | Self::StackRefused { .. } | Self::Name => libc::EINVAL,
+            Self::Stack { .. } | Self::Guard { .. } | Self::StackRefused { .. } | Self::Name => {
+                number::EINVAL
+            }
             Self::OutOfStacks { .. }
             | Self::NoStack { .. }
             | Self::MapCount { .. }
-            | Self::TooMany { .. } => libc::EAGAIN,
-            Self::OutOfMemory => libc::ENOMEM,
-            Self::Closed | Self::Forked => libc::ESHUTDOWN,
+            | Self::TooMany { .. } => number::EAGAIN,
+            Self::OutOfMemory => number::ENOMEM,
+            Self::Closed | Self::Forked => number::ESHUTDOWN,
         }
     }
 }
@@ -225,12 +253,12 @@ impl JoinError {
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
-            Self::NoSuchThread => libc::ESRCH,
-            Self::Deadlock => libc::EDEADLK,
-            Self::NotJoinable => libc::EINVAL,
-            Self::Busy => libc::EBUSY,
-            Self::TimedOut => libc::ETIMEDOUT,
-            Self::Panicked(_) => libc::ECANCELED,
+            Self::NoSuchThread => number::ESRCH,
+            Self::Deadlock => number::EDEADLK,
+            Self::NotJoinable => number::EINVAL,
+            Self::Busy => number::EBUSY,
+            Self::TimedOut => number::ETIMEDOUT,
+            Self::Panicked(_) => number::ECANCELED,
         }
     }
 }

@@ -16,7 +16,10 @@
 //!    takes a place, even if there is memory later.
 
 #[cfg(not(loom))]
-pub(crate) use self::real::{KernelThread, in_the_child, is_ending};
+pub(crate) use self::real::{KernelThread, is_ending};
+
+#[cfg(all(unix, not(loom)))]
+pub(crate) use self::real::in_the_child;
 
 #[cfg(loom)]
 pub(crate) use self::modelled::{KernelThread, in_the_child, is_ending};
@@ -28,12 +31,16 @@ const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
 #[cfg(not(loom))]
 mod real {
     use core::cell::Cell;
+    #[cfg(unix)]
     use core::ffi::c_void;
+    #[cfg(unix)]
     use core::num::NonZeroUsize;
     use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
     use core::time::Duration;
 
-    use once_cell::race::{OnceBox, OnceNonZeroUsize};
+    use once_cell::race::OnceBox;
+    #[cfg(unix)]
+    use once_cell::race::OnceNonZeroUsize;
 
     use super::word::Word;
     use crate::memory::try_box;
@@ -130,16 +137,24 @@ mod real {
         }
     }
 
-    /// The platform calls this when the calling thread ends. If a later destructor waits, the
-    /// thread takes a place again, and this function is called once more.
-    extern "C" fn ends(_: *mut c_void) {
+    /// Called when the calling thread ends. If a later destructor waits, the thread takes a place
+    /// again.
+    fn ends() {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
             give(place);
         }
     }
 
-    /// The key whose destructor is `ends`; `None` if the platform has no more keys.
+    /// The platform calls this when the calling thread ends, and once more if a later destructor
+    /// waits.
+    #[cfg(unix)]
+    extern "C" fn key_ends(_: *mut c_void) {
+        ends();
+    }
+
+    /// The key whose destructor is `key_ends`; `None` if the platform has no more keys.
+    #[cfg(unix)]
     fn key() -> Option<libc::pthread_key_t> {
         const NO_KEY: NonZeroUsize = NonZeroUsize::MAX;
         /// The key and 1.
@@ -148,7 +163,7 @@ mod real {
             let mut key: libc::pthread_key_t = 0;
             // SAFETY: 1. `key` may be written. 2. The function exists as long as the library, and
             // touches only atomics and a cell without a destructor.
-            let made = unsafe { libc::pthread_key_create(&raw mut key, Some(ends)) } == 0;
+            let made = unsafe { libc::pthread_key_create(&raw mut key, Some(key_ends)) } == 0;
             let mine = if made { NonZeroUsize::MIN.saturating_add(key as usize) } else { NO_KEY };
             if made && KEY.set(mine).is_err() {
                 // Another thread has set the key first. SAFETY: 1. Nobody else has seen this key.
@@ -163,6 +178,7 @@ mod real {
 
     /// Arranges that `ends` is called at the end of the calling thread. If the platform refuses,
     /// the thread's place is never used again.
+    #[cfg(unix)]
     fn notice_the_end() {
         NOTICED.set(true);
         if let Some(key) = key() {
@@ -170,6 +186,25 @@ mod real {
             unsafe {
                 libc::pthread_setspecific(key, core::ptr::without_provenance(1));
             }
+        }
+    }
+
+    /// Arranges that `ends` is called at the end of the calling thread. The place of a thread that
+    /// waits after that is never used again.
+    #[cfg(not(unix))]
+    fn notice_the_end() {
+        struct End;
+        impl Drop for End {
+            fn drop(&mut self) {
+                ends();
+            }
+        }
+        thread_local! {
+            static END: End = const { End };
+        }
+        NOTICED.set(true);
+        if END.try_with(|_| ()).is_err() {
+            ENDING.set(true);
         }
     }
 

@@ -67,6 +67,20 @@
 //! }
 //! ```
 //!
+//! # What runs where
+//!
+//! | system | one-to-one | M:N |
+//! |---|---|---|
+//! | Linux | yes | yes, on each processor that the crate `corosensei` knows |
+//! | macOS, FreeBSD | yes, compiled and not yet run | yes, compiled and not yet run |
+//! | Windows | yes, with the platform's guard of one page, and without [`Stacks::Fresh`], [`Stacks::Recycled`] and `io` | no |
+//!
+//! What a system does not have is refused by [`RuntimeError::Unsupported`], which says what to do
+//! instead. On Windows the standard library starts the threads: it reports overflows, and ends the
+//! process if there is no memory for a thread's handle. Windows runs destructors of `thread_local!`
+//! variables under a lock that each thread takes when it begins and ends. So such a destructor may
+//! create a thread there, but must not wait for one.
+//!
 //! # What M:N threads share
 //!
 //! The M:N threads of one worker run on one kernel thread. They share most of what the platform
@@ -150,9 +164,14 @@
 //! ends too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another
 //! thread holds at the fork stays locked in the child.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems need less"))]
+
+#[cfg(unix)]
+mod attr;
 mod attributes;
 mod clock;
 mod countdown;
+#[cfg(unix)]
 mod errno;
 mod error;
 mod host;
@@ -162,8 +181,18 @@ mod kernel;
 mod kernel_thread;
 mod limits;
 mod local;
+#[cfg(unix)]
 mod many;
+#[cfg(not(unix))]
+#[path = "many/nothing.rs"]
+mod many;
+#[cfg(unix)]
+mod mapping;
 mod memory;
+#[cfg(unix)]
+mod overflow;
+#[cfg(not(unix))]
+#[path = "overflow/nothing.rs"]
 mod overflow;
 mod park_word;
 mod primitive;
@@ -179,14 +208,15 @@ mod waiters;
 mod wake;
 mod wake_flags;
 
+#[cfg(unix)]
 pub mod io;
 pub mod sync;
 pub mod this_thread;
 
-pub use attributes::{Attributes, Place};
+pub use attributes::{Attributes, Place, Stacks};
 pub use error::{CreateError, JoinError, RuntimeError};
 pub use id::ThreadId;
-pub use kernel::{OneToOne, Stacks};
+pub use kernel::OneToOne;
 pub use limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 pub use local::{DROP_ROUNDS, ThreadLocal};
 #[cfg(feature = "testing")]

@@ -12,8 +12,8 @@
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;
-/// The greatest guard of a stack, in bytes.
-pub const MOST_GUARD: usize = 1 << 20;
+/// The greatest guard of a stack, in bytes. Without Unix it is one page: the platform's.
+pub const MOST_GUARD: usize = if cfg!(unix) { 1 << 20 } else { 4096 };
 /// The longest name of a thread, in bytes. Linux shows the first 15 bytes of a kernel thread's
 /// name.
 pub const LONGEST_NAME: usize = 255;

@@ -41,6 +41,7 @@ mod context;
 mod coroutines;
 mod descriptors;
 mod on_worker;
+mod pipe;
 mod pool;
 mod remote;
 mod remote_queue;

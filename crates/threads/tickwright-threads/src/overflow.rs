@@ -19,8 +19,8 @@ use once_cell::race::OnceBox;
 
 use crate::errno::Errno;
 use crate::id::ThreadId;
+use crate::mapping::{Mapping, Span};
 use crate::memory::try_box;
-use crate::stack::{Mapping, Span};
 
 // ---- handlers
 

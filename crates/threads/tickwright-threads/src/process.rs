@@ -3,11 +3,15 @@
 use core::cell::Cell;
 
 use once_cell::race::OnceBox;
-use tickwright::fork::{Process, Registration};
+use tickwright::fork::Process;
+#[cfg(unix)]
+use tickwright::fork::Registration;
 
 use crate::id::ThreadId;
+#[cfg(unix)]
 use crate::{host, kernel_thread, overflow};
 
+#[cfg(unix)]
 static REGISTRATION: Registration = Registration::new();
 
 thread_local! {
@@ -26,6 +30,7 @@ pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
     let _ = IN_THE_CHILD.set(Box::new(hook));
 }
 
+#[cfg(unix)]
 extern "C" fn child() {
     REGISTRATION.is_done();
     kernel_thread::in_the_child();
@@ -42,6 +47,7 @@ extern "C" fn child() {
 /// The calling process. The first call registers a handler of forks with the platform. If that
 /// fails for lack of memory, a child knows nothing of its fork.
 pub(crate) fn this() -> Process {
+    #[cfg(unix)]
     REGISTRATION.ensure(|| {
         // SAFETY: 1. The function exists as long as the library. 2. It takes no lock that another
         // thread may have held.
@@ -69,6 +75,11 @@ pub(crate) fn child_has_ended(panicked: bool) {
 #[cold]
 pub(crate) fn end_the_child() -> ! {
     let code = if CHILD.get() == Some(true) { 101 } else { 0 };
+    #[cfg(not(unix))]
+    std::process::exit(code);
     // SAFETY: 1. Nothing on the caller's stack is used again.
-    unsafe { libc::exit(code) }
+    #[cfg(unix)]
+    unsafe {
+        libc::exit(code)
+    }
 }

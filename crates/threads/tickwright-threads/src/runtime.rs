@@ -3,13 +3,12 @@
 use core::fmt;
 use core::ops::Deref;
 use core::time::Duration;
-use std::io;
 use std::sync::{Arc, Mutex};
 
 use tickwright::time::Instant;
 
 use crate::attributes::Attributes;
-use crate::error::{CreateError, JoinError, RuntimeError};
+use crate::error::{CreateError, JoinError, RuntimeError, no_memory};
 use crate::host;
 use crate::id::ThreadId;
 use crate::kernel::OneToOne;
@@ -240,7 +239,8 @@ impl<T> Drop for JoinHandle<T> {
 pub enum Model {
     /// The platform's threads.
     OneToOne(OneToOne),
-    /// Threads are stacks that workers run.
+    /// Threads are stacks that workers run. This needs Unix: elsewhere the start of the runtime
+    /// returns [`RuntimeError::Unsupported`].
     ManyToMany(ManyToMany),
 }
 
@@ -272,8 +272,7 @@ impl Runtime {
     /// [`RuntimeError`].
     pub fn new(model: Model) -> Result<Self, RuntimeError> {
         if !memory::is_there(model.memory()) {
-            let error = io::Error::from_raw_os_error(libc::ENOMEM);
-            return Err(RuntimeError::Start { what: "memory", error });
+            return Err(RuntimeError::Start { what: "memory", error: no_memory() });
         }
         let threads: Arc<dyn Threads> = match model {
             Model::OneToOne(settings) => settings.start()?,

@@ -1,42 +1,14 @@
-//! Memory for stacks: one mapping for each stack, with or without a guard.
+//! The stacks of kernel threads as the platform tells of them.
 
-use core::mem::MaybeUninit;
-use core::num::NonZeroUsize;
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use std::io::{self, Read as _};
-use std::sync::Arc;
 
-use once_cell::race::OnceNonZeroUsize;
-
-use crate::error::CreateError;
-
-/// The addresses of a stack, and of the guard right below it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Span {
-    guard: usize,
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    pub(crate) fn stack(self) -> Range<usize> {
-        self.start..self.end
-    }
-
-    pub(crate) fn guard(self) -> Range<usize> {
-        self.guard..self.start
-    }
-}
-
-/// A mapping: the guard, which nobody may touch, and above it the stack.
-pub(crate) struct Mapping {
-    span: Span,
-    /// The number of counted mappings, this one included.
-    count: Option<Arc<AtomicUsize>>,
-}
-
+/// The size of a page, in bytes.
+#[cfg(unix)]
 pub(crate) fn page() -> usize {
+    use core::num::NonZeroUsize;
+
+    use once_cell::race::OnceNonZeroUsize;
+
     const ELSE: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
     static PAGE: OnceNonZeroUsize = OnceNonZeroUsize::new();
     let ask = || {
@@ -48,152 +20,54 @@ pub(crate) fn page() -> usize {
     PAGE.get_or_init(ask).get()
 }
 
+/// The size of a page, in bytes.
+#[cfg(not(unix))]
+pub(crate) fn page() -> usize {
+    4096
+}
+
 /// Rounds a size up to whole pages. [`Attributes::check`](crate::Attributes::check) has accepted
 /// the size, so nothing overflows.
 pub(crate) fn in_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(page())
 }
 
-impl Mapping {
-    /// Maps a stack; both sizes are in whole pages. The platform provides each page when it is
-    /// first touched.
-    pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
-        let len = stack + guard;
-        // SAFETY: 1. The platform chooses the address, so the new mapping replaces no other
-        // mapping.
-        let base = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let at = base.expose_provenance();
-        let mapping = Self { span: Span { guard: at, start: at + guard, end: at + len }, count: None };
-        // SAFETY: 1. The first `guard` bytes belong to our mapping, and hold no data.
-        if guard > 0 && unsafe { libc::mprotect(base, guard, libc::PROT_NONE) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(mapping)
-    }
-
-    /// Makes the drop of the mapping subtract 1 from `count`. The caller has counted the stack
-    /// there.
-    pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
-        self.count = Some(count);
-        self
-    }
-
-    /// Where it is.
-    pub(crate) fn span(&self) -> Span {
-        self.span
-    }
-
-    /// The stack's addresses, without the guard.
-    pub(crate) fn stack(&self) -> Range<usize> {
-        self.span.stack()
-    }
-
-    /// The addresses of the guard.
-    pub(crate) fn guard(&self) -> Range<usize> {
-        self.span.guard()
-    }
-}
-
-/// Returns the reason why no stack could be mapped. If the host's bound on mappings was reached, it
-/// is that bound. Otherwise `other` turns the platform's error into the result.
-pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
-    let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
-    match bound {
-        // A stack and its guard take two mappings: the guard is split off the mapping of both.
-        Some((have, most)) if have + 2 > most => CreateError::MapCount { have, most },
-        _ => other(error),
-    }
-}
-
-/// The number of mappings that the process has, and the most that it may have. Counts the lines of
-/// a file, which takes milliseconds if there are many. So only errors call it.
-fn mappings() -> Option<(usize, usize)> {
-    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
-    let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
-    // The buffer is small, because a thread with a small stack may run this.
-    let (mut have, mut part) = (0, [0_u8; 1024]);
-    loop {
-        match maps.read(&mut part).ok()? {
-            0 => return Some((have, most)),
-            read => have += part.iter().take(read).filter(|byte| **byte == b'\n').count(),
-        }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: 1. The mapping is ours, and is unmapped once. 2. The owner of the mapping owns
-        // the code that runs on it, and none runs any more.
-        unsafe {
-            let Span { guard, end, .. } = self.span;
-            libc::munmap(core::ptr::with_exposed_provenance_mut(guard), end - guard);
-        }
-        if let Some(count) = &self.count {
-            count.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// The platform's attributes of a thread, freed when dropped.
-pub(crate) struct Attr(libc::pthread_attr_t);
-
-impl Attr {
-    pub(crate) fn new() -> io::Result<Self> {
-        let mut attr = MaybeUninit::uninit();
-        // SAFETY: 1. Memory for attributes, which the call fills.
-        match unsafe { libc::pthread_attr_init(attr.as_mut_ptr()) } {
-            // SAFETY: 1. The call has filled them.
-            0 => Ok(Self(unsafe { attr.assume_init() })),
-            error => Err(io::Error::from_raw_os_error(error)),
-        }
-    }
-
-    pub(crate) fn as_mut_ptr(&mut self) -> *mut libc::pthread_attr_t {
-        &raw mut self.0
-    }
-}
-
-impl Drop for Attr {
-    fn drop(&mut self) {
-        // SAFETY: 1. The attributes were filled, and are freed once.
-        unsafe {
-            libc::pthread_attr_destroy(&raw mut self.0);
-        }
-    }
-}
-
 /// The addresses of the calling kernel thread's stack.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
-    let mut attr = MaybeUninit::uninit();
-    // SAFETY: 1. The call has no arguments and no preconditions.
-    let me = unsafe { libc::pthread_self() };
-    // SAFETY: 1. `me` is the calling thread. 2. `attr` has room for attributes, and the call fills
-    // it.
-    if unsafe { libc::pthread_getattr_np(me, attr.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: 1. Filled.
-    let attr = Attr(unsafe { attr.assume_init() });
+    let mut attr = crate::attr::Attr::of_caller()?;
     let (mut at, mut len) = (core::ptr::null_mut(), 0);
     // SAFETY: 1. The attributes are filled, and `at` and `len` may be written.
-    let got = unsafe { libc::pthread_attr_getstack(&raw const attr.0, &raw mut at, &raw mut len) };
+    let got = unsafe { libc::pthread_attr_getstack(attr.as_mut_ptr(), &raw mut at, &raw mut len) };
     (got == 0).then(|| at.addr()..at.addr() + len)
 }
 
-#[cfg(not(target_os = "linux"))]
+/// The addresses of the calling kernel thread's stack.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn own_stack() -> Option<Range<usize>> {
+    // SAFETY: 1. The call has no arguments and no preconditions.
+    let me = unsafe { libc::pthread_self() };
+    // SAFETY: 1. `me` is the calling thread.
+    let end = unsafe { libc::pthread_get_stackaddr_np(me) }.addr();
+    // SAFETY: as above.
+    let len = unsafe { libc::pthread_get_stacksize_np(me) };
+    Some(end - len..end)
+}
+
+/// The addresses of the calling kernel thread's stack.
+#[cfg(windows)]
+pub(crate) fn own_stack() -> Option<Range<usize>> {
+    unsafe extern "system" {
+        fn GetCurrentThreadStackLimits(low: *mut usize, high: *mut usize);
+    }
+    let (mut low, mut high) = (0, 0);
+    // SAFETY: 1. Both numbers may be written.
+    unsafe { GetCurrentThreadStackLimits(&raw mut low, &raw mut high) };
+    Some(low..high)
+}
+
+/// The addresses of the calling kernel thread's stack: the platform does not say.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple", windows)))]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     None
 }

@@ -1,6 +1,7 @@
 //! Threads of one runtime end another runtime, or join its threads. An M:N thread that waits for
 //! this does not block its worker. Other threads of that worker go on, even if the awaited thread
 //! waits for them. Each case runs in a process of its own, which an alarm ends if it hangs.
+#![cfg(unix)]
 
 mod common;
 

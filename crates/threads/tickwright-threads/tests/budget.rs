@@ -1,5 +1,6 @@
 //! A thread that loops over calls which never have to wait leaves its worker to other threads and
 //! their timers.
+#![cfg(unix)]
 
 mod common;
 

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
 use common::{Gate, Jumping};
-use tickwright::time::{Instant, VirtualHost};
+use tickwright::time::{Clock, Instant, SystemClock, VirtualHost};
 use tickwright_threads::{Attributes, JoinError, Knobs, ManyToMany, Model, OneToOne, Runtime, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
@@ -17,10 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The models of the waiting threads: they differ in their clocks, and in how they sleep.
 fn callers() -> Vec<(&'static str, Model)> {
+    let one_to_one =
+        ("one-to-one, standing", Model::OneToOne(OneToOne::new().clock(VirtualHost::new().monotonic())));
+    if cfg!(not(unix)) {
+        return vec![one_to_one];
+    }
     let ours = Knobs::ours();
     let one = || ManyToMany::new().workers(1);
     let still = || VirtualHost::new().monotonic();
     vec![
+        one_to_one,
         ("machine", Model::ManyToMany(one())),
         ("machine, pipe", Model::ManyToMany(one().knobs(Knobs { pipe_wake: true, ..ours }))),
         ("standing", Model::ManyToMany(one().clock(still()))),
@@ -28,8 +34,16 @@ fn callers() -> Vec<(&'static str, Model)> {
         ("standing, ngpt", Model::ManyToMany(one().clock(still()).knobs(Knobs::ngpt()))),
         ("jumping", Model::ManyToMany(one().clock(Jumping::default()))),
         ("portable, standing", Model::ManyToMany(one().clock(still()).portable(true))),
-        ("one-to-one, standing", Model::OneToOne(OneToOne::new().clock(still()))),
     ]
+}
+
+/// A runtime whose clock is `clock`: M:N, where the system has it.
+fn by(clock: impl Clock + 'static) -> Model {
+    if cfg!(unix) {
+        Model::ManyToMany(ManyToMany::new().workers(1).clock(clock))
+    } else {
+        Model::OneToOne(OneToOne::new().clock(clock))
+    }
 }
 
 /// In each model a thread joins a thread of `there` until the clock of `there` shows an instant.
@@ -82,20 +96,20 @@ fn a_join_by_a_clock_that_is_moved() {
     let host = VirtualHost::new();
     let there = Model::OneToOne(OneToOne::new().clock(host.monotonic()));
     all_time_out(&there, |now| now + HOUR, || host.advance(HOUR));
-    let there = Model::ManyToMany(ManyToMany::new().workers(1).clock(host.monotonic()));
+    let there = by(host.monotonic());
     all_time_out(&there, |now| now + HOUR, || host.advance(HOUR));
 }
 
 #[test]
 fn a_join_by_a_clock_that_goes_on() {
-    let there = Model::ManyToMany(ManyToMany::new().workers(1));
+    let there = by(SystemClock::Monotonic);
     all_time_out(&there, |now| now + Duration::from_nanos(2_000_000), || ());
 }
 
 #[test]
 fn a_join_by_a_clock_that_jumps() {
     let clock = Jumping::default();
-    let there = Model::ManyToMany(ManyToMany::new().workers(1).clock(clock.clone()));
+    let there = by(clock.clone());
     all_time_out(&there, |now| now + HOUR, || clock.leap(HOUR));
 }
 
@@ -104,8 +118,8 @@ fn a_join_by_a_clock_that_jumps() {
 #[test]
 fn others_sleep_by_their_own_clock_meanwhile() {
     let host = VirtualHost::new();
-    let here = common::start(Model::ManyToMany(ManyToMany::new().workers(1).clock(host.monotonic())));
-    let there = common::start(common::one_worker());
+    let here = common::start(by(host.monotonic()));
+    let there = common::start(common::another());
     let gate = Arc::new(Gate::default());
     let behind = Arc::clone(&gate);
     let waits = there

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
 
-use common::Gate;
+use common::{Gate, linux};
 use tickwright::time::Instant;
 use tickwright_threads::{Attributes, JoinError, LEAST_STACK, Runtime, RuntimeHandle, ThreadId, this_thread};
 
@@ -102,7 +102,7 @@ fn joining_early_and_late(runtime: &Runtime) {
             42
         })
         .unwrap();
-    assert_eq!(errno(runtime.try_join(id)), libc::EBUSY);
+    assert_eq!(errno(runtime.try_join(id)), linux::EBUSY);
     gate.open();
     assert_eq!(try_until_ended(runtime, id).unwrap(), 42);
 }
@@ -119,12 +119,12 @@ fn an_old_id_names_nobody(runtime: &Runtime) {
         })
         .unwrap();
     assert_ne!(old, new);
-    assert_eq!(errno(runtime.join(old)), libc::ESRCH);
-    assert_eq!(runtime.detach(old).unwrap_err().errno(), libc::ESRCH);
-    assert_eq!(runtime.unpark(old).unwrap_err().errno(), libc::ESRCH);
+    assert_eq!(errno(runtime.join(old)), linux::ESRCH);
+    assert_eq!(runtime.detach(old).unwrap_err().errno(), linux::ESRCH);
+    assert_eq!(runtime.unpark(old).unwrap_err().errno(), linux::ESRCH);
     assert_eq!(runtime.name(old), None);
     let never = ThreadId::from_bits(u64::MAX - 1).unwrap();
-    assert_eq!(errno(runtime.join(never)), libc::ESRCH);
+    assert_eq!(errno(runtime.join(never)), linux::ESRCH);
     gate.open();
     assert_eq!(runtime.join(new).unwrap(), 2);
 }
@@ -144,11 +144,11 @@ fn one_joins_once(runtime: &Runtime) {
     while runtime.try_join(id).is_err_and(|error| matches!(error, JoinError::Busy)) {
         this_thread::yield_now();
     }
-    assert_eq!(errno(runtime.join(id)), libc::EINVAL);
-    assert_eq!(runtime.detach(id).unwrap_err().errno(), libc::EINVAL);
+    assert_eq!(errno(runtime.join(id)), linux::EINVAL);
+    assert_eq!(runtime.detach(id).unwrap_err().errno(), linux::EINVAL);
     gate.open();
     assert_eq!(runtime.join(first).unwrap(), 7);
-    assert_eq!(errno(runtime.join(id)), libc::ESRCH);
+    assert_eq!(errno(runtime.join(id)), linux::ESRCH);
 }
 
 fn gone(runtime: &Runtime) {
@@ -166,13 +166,13 @@ fn detached_from_the_start(runtime: &Runtime) {
             0
         })
         .unwrap();
-    assert_eq!(errno(runtime.join(id)), libc::EINVAL);
+    assert_eq!(errno(runtime.join(id)), linux::EINVAL);
     gate.open();
     gone(runtime);
     while runtime.join(id).is_err_and(|error| matches!(error, JoinError::NotJoinable)) {
         this_thread::yield_now();
     }
-    assert_eq!(errno(runtime.join(id)), libc::ESRCH);
+    assert_eq!(errno(runtime.join(id)), linux::ESRCH);
 }
 
 fn detached_while_running(runtime: &Runtime) {
@@ -185,7 +185,7 @@ fn detached_while_running(runtime: &Runtime) {
         })
         .unwrap();
     runtime.detach(id).unwrap();
-    assert_eq!(errno(runtime.join(id)), libc::EINVAL);
+    assert_eq!(errno(runtime.join(id)), linux::EINVAL);
     gate.open();
     gone(runtime);
 }
@@ -200,7 +200,7 @@ fn detached_when_it_has_ended(runtime: &Runtime) {
     while runtime.join(id).is_err_and(|error| matches!(error, JoinError::NotJoinable)) {
         this_thread::yield_now();
     }
-    assert_eq!(errno(runtime.join(id)), libc::ESRCH);
+    assert_eq!(errno(runtime.join(id)), linux::ESRCH);
     while Arc::strong_count(&left) > 1 {
         this_thread::yield_now();
     }
@@ -216,7 +216,7 @@ fn detached_twice(runtime: &Runtime) {
         })
         .unwrap();
     runtime.detach(id).unwrap();
-    assert_eq!(runtime.detach(id).unwrap_err().errno(), libc::EINVAL);
+    assert_eq!(runtime.detach(id).unwrap_err().errno(), linux::EINVAL);
     gate.open();
 }
 
@@ -224,7 +224,7 @@ fn joining_oneself(runtime: &Runtime) {
     let handle = runtime.handle();
     let id =
         runtime.create(&PLAIN, move || errno(handle.join(this_thread::current().unwrap())) as usize).unwrap();
-    assert_eq!(runtime.join(id).unwrap(), libc::EDEADLK as usize);
+    assert_eq!(runtime.join(id).unwrap(), linux::EDEADLK as usize);
 }
 
 /// Each thread of a ring joins the next one: at least one join reports the circle, and all threads
@@ -270,9 +270,9 @@ fn a_timed_join(runtime: &Runtime) {
             42
         })
         .unwrap();
-    assert_eq!(errno(runtime.join_until(id, Instant::ZERO)), libc::ETIMEDOUT);
+    assert_eq!(errno(runtime.join_until(id, Instant::ZERO)), linux::ETIMEDOUT);
     let soon = Duration::from_micros(50);
-    assert_eq!(errno(runtime.join_timeout(id, soon)), libc::ETIMEDOUT);
+    assert_eq!(errno(runtime.join_timeout(id, soon)), linux::ETIMEDOUT);
     gate.open();
     assert_eq!(runtime.join_until(id, Instant::MAX).unwrap(), 42);
 }
@@ -334,7 +334,7 @@ fn a_panic_is_the_joiners(runtime: &Runtime) {
         Err(JoinError::Panicked(payload)) => assert_eq!(payload.downcast_ref(), Some(&"as told")),
         other => panic!("{other:?}"),
     }
-    assert_eq!(errno(runtime.join(id)), libc::ESRCH, "joined");
+    assert_eq!(errno(runtime.join(id)), linux::ESRCH, "joined");
     // The record is used again.
     let id = runtime.create(&PLAIN, || 5).unwrap();
     assert_eq!(runtime.join(id).unwrap(), 5);
@@ -520,15 +520,15 @@ fn a_ring_as_in_the_benchmark(runtime: &Runtime) {
 fn bad_attributes(runtime: &Runtime) {
     for bytes in [0, 1, LEAST_STACK - 1, (1 << 30) + 1, usize::MAX] {
         let error = runtime.create(&PLAIN.stack(bytes), || 0).unwrap_err();
-        assert_eq!(error.errno(), libc::EINVAL);
+        assert_eq!(error.errno(), linux::EINVAL);
         assert!(
             error.to_string().contains(&format!("{bytes} bytes: ask for 16384 to 1073741824")),
             "{error}"
         );
     }
-    assert_eq!(runtime.create(&PLAIN.guard(usize::MAX), || 0).unwrap_err().errno(), libc::EINVAL);
+    assert_eq!(runtime.create(&PLAIN.guard(usize::MAX), || 0).unwrap_err().errno(), linux::EINVAL);
     for name in ["nul \0 within", &"x".repeat(256)] {
-        assert_eq!(runtime.create(&PLAIN.name(name), || 0).unwrap_err().errno(), libc::EINVAL);
+        assert_eq!(runtime.create(&PLAIN.name(name), || 0).unwrap_err().errno(), linux::EINVAL);
     }
     assert_eq!(runtime.live(), 0);
 }
@@ -538,7 +538,7 @@ fn handles_outlive_the_runtime(runtime: &Runtime) {
     let handle = other.handle();
     let id = other.create(&PLAIN, || 9).unwrap();
     drop(other);
-    assert_eq!(handle.create(&PLAIN, || 0).unwrap_err().errno(), libc::ESHUTDOWN);
+    assert_eq!(handle.create(&PLAIN, || 0).unwrap_err().errno(), linux::ESHUTDOWN);
     assert_eq!(handle.join(id).unwrap(), 9, "nobody has joined it");
     assert_eq!(runtime.live(), 0);
 }
@@ -546,6 +546,7 @@ fn handles_outlive_the_runtime(runtime: &Runtime) {
 /// A park may return without cause, but it does wait: on one worker the other thread runs
 /// meanwhile.
 #[test]
+#[cfg(unix)]
 fn a_park_leaves_the_worker_to_the_other_thread() {
     let runtime = common::start(common::one_worker());
     let handle = runtime.handle();

@@ -1,4 +1,5 @@
 //! Several threads wait for one descriptor: the result does not depend on their workers.
+#![cfg(unix)]
 
 mod common;
 
@@ -8,7 +9,16 @@ use std::sync::Arc;
 
 use tickwright_threads::{Attributes, Place, Runtime, io, this_thread};
 
-for_each_model!(a_reader_and_a_writer, several_readers, readers_come_and_go, a_peer_that_hangs_up);
+for_each_model!(
+    descriptors_wait,
+    a_regular_file_is_always_ready,
+    a_reader_and_a_writer,
+    several_readers,
+    readers_come_and_go,
+    a_peer_that_hangs_up,
+);
+
+const PLAIN: Attributes = Attributes::new();
 
 fn spread() -> Attributes {
     Attributes::new().place(Place::Spread)
@@ -28,6 +38,56 @@ fn fill(mut stream: &UnixStream) {
 
 fn drain(mut stream: &UnixStream) {
     while stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {}
+}
+
+fn descriptors_wait(runtime: &Runtime) {
+    let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let echo = runtime
+        .create(&PLAIN, move || {
+            let mut bytes = [0];
+            let mut count = 0;
+            loop {
+                match theirs.read(&mut bytes) {
+                    Ok(0) => return count,
+                    Ok(_) => {
+                        io::writable(&theirs).unwrap();
+                        theirs.write_all(&bytes).unwrap();
+                        count += 1;
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                        io::readable(&theirs).unwrap()
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+        .unwrap();
+    // Other threads of its worker go on.
+    let busy = runtime.create(&PLAIN, || (0..50).map(|_| this_thread::yield_now()).count()).unwrap();
+    assert_eq!(runtime.join(busy).unwrap(), 50);
+    for byte in 0..20 {
+        ours.write_all(&[byte]).unwrap();
+        io::readable(&ours).unwrap();
+        let mut bytes = [0];
+        ours.read_exact(&mut bytes).unwrap();
+        assert_eq!(bytes, [byte]);
+    }
+    drop(ours);
+    assert_eq!(runtime.join(echo).unwrap(), 20);
+}
+
+/// A regular file is always ready, on threads of a runtime and on others, as for `poll`.
+fn a_regular_file_is_always_ready(runtime: &Runtime) {
+    let ready = || {
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        let null = std::fs::File::options().write(true).open("/dev/null").unwrap();
+        [io::readable(&file), io::writable(&file), io::readable(&null), io::writable(&null)]
+            .map(|waited| waited.map_err(|error| error.to_string()))
+    };
+    assert_eq!(runtime.run(ready).unwrap(), ready());
+    assert_eq!(ready(), [const { Ok(()) }; 4]);
 }
 
 /// The reader goes on when data comes, and the writer when there is room: one after the other.

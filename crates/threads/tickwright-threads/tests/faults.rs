@@ -1,6 +1,7 @@
 //! Faults and signals: an overflow is reported with its thread's name. In all other cases the
 //! process behaves as if the library were not there.
 #![cfg(target_os = "linux")]
+#![cfg(unix)]
 
 mod common;
 

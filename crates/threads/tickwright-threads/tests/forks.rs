@@ -1,4 +1,5 @@
 //! A thread of a runtime forks: which thread the child has, what the child may do, and how it ends.
+#![cfg(unix)]
 
 mod common;
 

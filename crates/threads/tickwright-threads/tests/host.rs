@@ -1,6 +1,7 @@
 //! What a runtime takes from the host, and what it gives back. Each test runs in a process of its
 //! own, because other tests would change the figures.
 #![cfg(target_os = "linux")]
+#![cfg(unix)]
 
 mod common;
 

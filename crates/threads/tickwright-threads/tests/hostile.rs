@@ -1,4 +1,5 @@
 //! Programs that do unexpected things. Each of them once broke a promise of the library.
+#![cfg(unix)]
 
 mod common;
 

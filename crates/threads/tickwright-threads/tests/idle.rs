@@ -1,5 +1,6 @@
 //! Workers without work: which worker begins the threads that wait, and what a wait leaves behind
 //! after its end.
+#![cfg(unix)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! Every function of the library works in the last moments of a thread and of a process. These
 //! moments are the destructors of `thread_local!` variables, then those of the platform's keys, and
 //! the handlers of `exit`.
+#![cfg(unix)]
 
 mod common;
 

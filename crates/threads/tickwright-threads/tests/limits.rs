@@ -1,5 +1,6 @@
 //! Wrong requests, exhausted resources, and errors in the middle of a call: each has a defined
 //! result.
+#![cfg(unix)]
 
 mod common;
 
@@ -262,7 +263,7 @@ fn the_platform_runs_out_in_the_middle() {
     std::process::exit(0);
 }
 
-fn limit_address_space(bytes: u64) -> libc::rlimit {
+fn limit_address_space(bytes: libc::rlim_t) -> libc::rlimit {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: 1. `before` may be written.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut before) }, 0);

@@ -58,7 +58,7 @@ impl Drop for Notes {
 
 fn a_body_that_is_not_run_is_dropped_without_a_lock(runtime: &Runtime) {
     let dropped = Arc::new(AtomicUsize::new(0));
-    let notes = Notes(common::start(common::own_stacks()), Arc::clone(&dropped));
+    let notes = Notes(common::start(common::another()), Arc::clone(&dropped));
     let refused = runtime.create(&PLAIN.stack(0), move || {
         drop(notes);
         0

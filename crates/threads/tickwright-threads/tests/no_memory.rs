@@ -109,6 +109,10 @@ fn as_many_as_there_is_room_for(name: &str, handle: &RuntimeHandle) {
 }
 
 fn main() {
+    // Elsewhere the standard library starts the threads, and ends the process without memory.
+    if cfg!(not(unix)) {
+        return println!("no_memory: skipped: this system's creations end the process");
+    }
     creations_are_refused_or_succeed();
     println!("no_memory: creations are refused or succeed");
 }

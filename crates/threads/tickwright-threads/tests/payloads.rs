@@ -1,4 +1,5 @@
 //! The payload of a panic is dropped where its drop may wait: never on a worker's own stack.
+#![cfg(unix)]
 
 mod common;
 

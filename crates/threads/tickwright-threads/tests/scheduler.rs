@@ -1,5 +1,6 @@
 //! Schedulers and shards whose callbacks wait on threads of an M:N runtime. The scheduler tells the
 //! threads of one worker apart. While a cancel waits, other threads use the worker.
+#![cfg(unix)]
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;

@@ -1,6 +1,7 @@
 //! The stacks of threads as the platform sees them: the size, the guard, and whether a stack is
 //! used again.
 #![cfg(target_os = "linux")]
+#![cfg(unix)]
 
 mod common;
 

@@ -1,17 +1,15 @@
-//! Locks, condition variables, mailboxes, descriptors and thread-local values, in every model.
+//! Locks, condition variables, mailboxes and thread-local values, in every model.
 
 mod common;
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use common::Gate;
 use tickwright_threads::sync::{Condvar, Mutex, TryRecvError, TrySendError, bounded, unbounded};
-use tickwright_threads::{Attributes, JoinError, Runtime, ThreadLocal, io, this_thread};
+use tickwright_threads::{Attributes, JoinError, Runtime, ThreadLocal, this_thread};
 
 for_each_model!(
     a_lock_is_given_up_when_its_time_is_over,
@@ -26,8 +24,6 @@ for_each_model!(
     a_letter_that_does_not_come,
     inside_and_outside_meet,
     a_wait_takes_no_unpark,
-    descriptors_wait,
-    a_regular_file_is_always_ready,
     values_of_ones_own,
     values_that_make_values,
     philosophers,
@@ -210,7 +206,7 @@ fn a_letter_that_does_not_come(runtime: &Runtime) {
 
 /// A thread of this model, one of another model and one of no runtime send letters to each other.
 fn inside_and_outside_meet(runtime: &Runtime) {
-    let other = common::start(common::one_worker());
+    let other = common::start(common::another());
     let (to_first, first) = unbounded::<usize>();
     let (to_second, second) = bounded::<usize>(1);
     let (to_us, us) = unbounded::<usize>();
@@ -260,56 +256,6 @@ fn a_wait_takes_no_unpark(runtime: &Runtime) {
     runtime.unpark(id).unwrap();
     to.send(()).unwrap();
     assert_eq!(runtime.join(id).unwrap(), 1);
-}
-
-fn descriptors_wait(runtime: &Runtime) {
-    let (mut ours, mut theirs) = UnixStream::pair().unwrap();
-    ours.set_nonblocking(true).unwrap();
-    theirs.set_nonblocking(true).unwrap();
-    let echo = runtime
-        .create(&PLAIN, move || {
-            let mut bytes = [0];
-            let mut count = 0;
-            loop {
-                match theirs.read(&mut bytes) {
-                    Ok(0) => return count,
-                    Ok(_) => {
-                        io::writable(&theirs).unwrap();
-                        theirs.write_all(&bytes).unwrap();
-                        count += 1;
-                    }
-                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                        io::readable(&theirs).unwrap()
-                    }
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        })
-        .unwrap();
-    // Other threads of its worker go on.
-    let busy = runtime.create(&PLAIN, || (0..50).map(|_| this_thread::yield_now()).count()).unwrap();
-    assert_eq!(runtime.join(busy).unwrap(), 50);
-    for byte in 0..20 {
-        ours.write_all(&[byte]).unwrap();
-        io::readable(&ours).unwrap();
-        let mut bytes = [0];
-        ours.read_exact(&mut bytes).unwrap();
-        assert_eq!(bytes, [byte]);
-    }
-    drop(ours);
-    assert_eq!(runtime.join(echo).unwrap(), 20);
-}
-
-/// A regular file is always ready, on threads of a runtime and on others, as for `poll`.
-fn a_regular_file_is_always_ready(runtime: &Runtime) {
-    let ready = || {
-        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
-        let null = std::fs::File::options().write(true).open("/dev/null").unwrap();
-        [io::readable(&file), io::writable(&file), io::readable(&null), io::writable(&null)]
-            .map(|waited| waited.map_err(|error| error.to_string()))
-    };
-    assert_eq!(runtime.run(ready).unwrap(), ready());
-    assert_eq!(ready(), [const { Ok(()) }; 4]);
 }
 
 /// Counts its drops.

@@ -1,4 +1,5 @@
 //! Threads wait in a drop while they unwind. Meanwhile no other thread counts as panicking.
+#![cfg(unix)]
 
 mod common;
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tickwright::time::Clock;
 
-use super::pthread::{Pthread, Stacks};
+use super::pthread::Pthread;
 use super::runtime::Kernel;
-use crate::attributes::Attributes;
-use crate::attributes::setters;
+use crate::attributes::{Attributes, Stacks, setters};
 use crate::clock::{AnyClock, Timekeeper};
 use crate::error::RuntimeError;
 use crate::registry::RegistryKind;
@@ -72,6 +71,10 @@ impl OneToOne {
     pub(crate) fn start(self) -> Result<Arc<dyn Threads>, RuntimeError> {
         let defaults = Attributes::new().stack(self.stack).guard(self.guard);
         defaults.check().map_err(RuntimeError::Attributes)?;
+        if cfg!(not(unix)) && self.stacks != Stacks::Platform {
+            let what = "a stack of the library's for a kernel thread";
+            return Err(RuntimeError::Unsupported { what, instead: "take Stacks::Platform" });
+        }
         let pthread = Pthread::new(self.stack, self.guard, self.stacks);
         Ok(Kernel::new(pthread, self.dictionary, Timekeeper::new(self.clock)))
     }

@@ -9,12 +9,15 @@ use std::sync::{Arc, Mutex};
 use once_cell::race::OnceBox;
 use tickwright::fork::{ForkLock, Order};
 
-use crate::attributes::Attributes;
+use crate::attr::Attr;
+use crate::attributes::{Attributes, Stacks};
 use crate::error::{CreateError, RuntimeError};
+#[cfg(target_os = "linux")]
 use crate::host;
+use crate::mapping::{Mapping, why_none};
 use crate::memory::try_box;
 use crate::primitive::lock;
-use crate::stack::{Attr, Mapping, in_pages, page, why_none};
+use crate::stack::{in_pages, page};
 
 /// The function that a thread of the platform runs.
 pub(crate) type Run = Box<dyn FnOnce() + Send>;
@@ -22,20 +25,6 @@ pub(crate) type Run = Box<dyn FnOnce() + Send>;
 /// Why a thread was not started, and the function that it would have run. The function holds the
 /// user's values, so it is dropped where no lock is held.
 pub(crate) type Refused = (CreateError, Run);
-
-/// How the stacks of kernel threads are allocated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stacks {
-    /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
-    #[default]
-    Platform,
-    /// As one mapping for each thread. There is no cache: the mapping is unmapped when the thread
-    /// is gone.
-    Fresh,
-    /// By this library, which uses the stacks of ended threads again: the same idea as the
-    /// platform's cache.
-    Recycled,
-}
 
 /// Starts threads on stacks of one kind.
 pub(crate) struct Pthread {
@@ -302,6 +291,12 @@ pub(crate) fn start_worker(name: &str, run: Run) -> Result<Joinable, RuntimeErro
     }
 }
 
+// Every Unix has these functions. The crate `libc` does not know all of them on each.
+unsafe extern "C" {
+    fn pthread_attr_setguardsize(attr: *mut libc::pthread_attr_t, bytes: usize) -> i32;
+    fn pthread_attr_setstack(attr: *mut libc::pthread_attr_t, at: *mut c_void, bytes: usize) -> i32;
+}
+
 fn spawn(
     stack: usize,
     guard: usize,
@@ -331,10 +326,10 @@ fn spawn(
             let at = core::ptr::with_exposed_provenance_mut(mapping.stack().start);
             // SAFETY: 1. Filled attributes. 2. The mapping is kept until a join of the thread has
             // returned.
-            unsafe { libc::pthread_attr_setstack(attr, at, mapping.stack().len()) }
+            unsafe { pthread_attr_setstack(attr, at, mapping.stack().len()) }
         }
         // SAFETY: 1. Filled attributes. The platform's own guard comes out of the stack.
-        None => match unsafe { libc::pthread_attr_setguardsize(attr, guard) } {
+        None => match unsafe { pthread_attr_setguardsize(attr, guard) } {
             // SAFETY: as above.
             0 => unsafe { libc::pthread_attr_setstacksize(attr, stack + guard) },
             error => error,

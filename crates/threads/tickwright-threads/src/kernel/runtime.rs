@@ -163,9 +163,8 @@ impl Threads for Kernel {
             if let Some(stack) = &watched {
                 stack.is_called(called.as_deref(), Some(id));
             }
+            // `watched` is dropped before the name, which belongs to the closure.
             me.run(id, registered, body);
-            // Before the name.
-            drop(watched);
         });
         let run = match run {
             Ok(run) => run,

@@ -13,7 +13,7 @@ use corosensei::{Coroutine, Yielder};
 
 use self::baton::{Baton, Threaded};
 pub(super) use self::pause::{PORTABLE_STACK, Pause, Way};
-use crate::stack::Mapping;
+use crate::mapping::Mapping;
 
 /// A mapping, as a stack for the switch.
 pub(super) struct On {

@@ -10,6 +10,7 @@ use std::os::fd::BorrowedFd;
 use polling::{Event, Events, Poller};
 
 use super::remote::Remote;
+use crate::error;
 use crate::id::ThreadId;
 
 /// Which threads wait for what. Waiting and waking are O(1) beside the system calls, and O(k) where
@@ -45,7 +46,7 @@ impl Waiting {
 
     /// Makes room for one thread more.
     fn reserve(&mut self, writable: bool) -> io::Result<()> {
-        self.side(writable).try_reserve(1).map_err(no_memory)
+        self.side(writable).try_reserve(1).map_err(refused)
     }
 
     /// What the poller is to look for.
@@ -54,8 +55,8 @@ impl Waiting {
     }
 }
 
-fn no_memory(_: TryReserveError) -> io::Error {
-    io::Error::from_raw_os_error(libc::ENOMEM)
+fn refused(_: TryReserveError) -> io::Error {
+    error::no_memory()
 }
 
 impl Descriptors {
@@ -76,8 +77,8 @@ impl Descriptors {
                 remote.poller.get_or_init(|| made)
             }
         };
-        self.ready.try_reserve(self.threads + 1).map_err(no_memory)?;
-        self.waiting.try_reserve(1).map_err(no_memory)?;
+        self.ready.try_reserve(self.threads + 1).map_err(refused)?;
+        self.waiting.try_reserve(1).map_err(refused)?;
         match self.waiting.entry(fd) {
             Entry::Occupied(mut there) => {
                 let waiting = there.get_mut();

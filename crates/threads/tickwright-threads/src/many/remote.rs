@@ -5,18 +5,18 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
+use super::pipe::Pipe;
 use super::remote_queue::RemoteQueue;
 use super::sleep::{Sleep, SleepState};
 use super::stack_cache::StackCache;
-use super::testing::Pipe;
 use super::wake_cost::WakeCost;
 use crate::host;
 use crate::id::ThreadId;
 use crate::kernel_thread::KernelThread;
+use crate::mapping::Mapping;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 use crate::registry::{Registered, RegistryKind};
 use crate::roster::{HasShard, Locked, Shard};
-use crate::stack::Mapping;
 use crate::threads::Body;
 
 #[cfg(all(test, loom))]

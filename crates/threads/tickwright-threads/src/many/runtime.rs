@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use tickwright::time::Instant;
 
+use super::pipe::Pipe;
 use super::pool::{WorkerPool, with_room};
 use super::remote::Remote;
 use super::settings::ManyToMany;
 use super::sleep::IdleWorkers;
 use super::sleepers::{self, Structure};
-use super::testing::Pipe;
 use super::worker::{Outfit, Worker};
 use super::{coroutines, on_worker};
 use crate::attributes::Attributes;

@@ -18,7 +18,8 @@ use tickwright::fork::{ForkLock, Order};
 
 use super::context::On;
 use crate::errno::errno;
-use crate::stack::{Mapping, in_pages};
+use crate::mapping::Mapping;
+use crate::stack::in_pages;
 
 /// What the C++ runtime keeps for each kernel thread: `__cxa_eh_globals` of the Itanium ABI.
 #[repr(C)]

@@ -5,7 +5,7 @@
 //! 2. `count` and `bytes` are the totals of all classes, within the bounds that each
 //!    [`keep`](StackCache::keep) gets.
 
-use crate::stack::Mapping;
+use crate::mapping::Mapping;
 
 /// The most sizes that are cached at a time.
 const MOST_SIZES: usize = 8;

@@ -31,13 +31,13 @@ use crate::error::CreateError;
 use crate::id::ThreadId;
 use crate::local;
 use crate::local::drop_quietly;
+use crate::mapping::{Mapping, Span};
 use crate::memory::{self, try_room};
 use crate::overflow::{Running, SignalStack};
 use crate::primitive::Ordering;
 use crate::process;
 use crate::record::{NONE, Record};
 use crate::registry::Registered;
-use crate::stack::{Mapping, Span};
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 

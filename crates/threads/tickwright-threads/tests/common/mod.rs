@@ -41,8 +41,23 @@ pub fn as_ngpt() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).guard(0).keep(0).knobs(Knobs::ngpt()))
 }
 
+/// A model other than one-to-one, where the system has one.
+pub fn another() -> Model {
+    if cfg!(unix) { one_worker() } else { one_to_one() }
+}
+
 pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
+}
+
+/// Error numbers with their values on Linux.
+pub mod linux {
+    pub const ESRCH: i32 = 3;
+    pub const EBUSY: i32 = 16;
+    pub const EINVAL: i32 = 22;
+    pub const EDEADLK: i32 = 35;
+    pub const ESHUTDOWN: i32 = 108;
+    pub const ETIMEDOUT: i32 = 110;
 }
 
 /// A clock that the test moves in leaps. It notifies nobody.
@@ -116,8 +131,10 @@ impl Drop for Doorkeeper {
 #[macro_export]
 macro_rules! for_each_model {
     ($($test:ident),+ $(,)?) => {
+        $crate::for_each_model! { @models [$($test)+] one_to_one }
+        #[cfg(unix)]
         $crate::for_each_model! { @models [$($test)+]
-            one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt portable }
+            own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt portable }
     };
     (@models $tests:tt $($model:ident)+) => { $($crate::for_each_model! { @model $model $tests })+ };
     (@model $model:ident [$($test:ident)+]) => {

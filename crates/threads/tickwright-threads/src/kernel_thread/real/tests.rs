@@ -1,7 +1,6 @@
 //! Whose a place is.
 
-use super::{FRESH, Ordering, Place, mine};
-use crate::process;
+use super::{Place, mine};
 
 fn number() -> Option<u32> {
     mine().map(|place: &Place| place.number)
@@ -19,8 +18,11 @@ fn a_thread_keeps_its_place_until_it_ends() {
 /// The child needs a new place, because a waker may hold the lock of the old one when the parent
 /// forks. It takes no place of the parent's list, which may have changed during the fork.
 #[test]
+#[cfg(unix)]
 fn a_forked_child_waits_at_another_place() {
-    process::this();
+    use super::{FRESH, Ordering};
+
+    crate::process::this();
     let own = number();
     let freed = std::thread::spawn(number).join().unwrap();
     let fresh = FRESH.load(Ordering::Relaxed);

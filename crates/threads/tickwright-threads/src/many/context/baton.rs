@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::pause::{PORTABLE_STACK, Pause, Way};
+use crate::mapping::Mapping;
 use crate::primitive::lock;
-use crate::stack::Mapping;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
