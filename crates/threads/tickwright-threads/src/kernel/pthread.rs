@@ -202,15 +202,20 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
+/// The size that the platform accepts for a stack of `bytes`: 128 KiB are the least on 64-bit Arm.
+fn accepted(bytes: usize) -> usize {
+    in_pages(bytes.max(libc::PTHREAD_STACK_MIN))
+}
+
 impl Pthread {
     pub(crate) fn new(stack: usize, guard: usize, stacks: Stacks) -> Self {
         free_left();
-        Self { stack: in_pages(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
+        Self { stack: accepted(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
     /// The sizes of a stack and its guard, in bytes, rounded up to whole pages.
     pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
-        let stack = attributes.stack.map_or(self.stack, in_pages);
+        let stack = attributes.stack.map_or(self.stack, accepted);
         let guard = attributes.guard.map_or(self.guard, in_pages);
         (stack, guard)
     }
