@@ -15,10 +15,8 @@ pub(crate) struct Elsewhere {
 }
 
 /// The experiments that need Linux, and why.
-pub(crate) const EXPERIMENTS: [(&str, &str); 2] = [
-    ("helenos", "its threads wait by futexes on pinned processors: `tickwright reproduce linux` runs here"),
-    ("nptl", "its threads stand on stacks and futexes of Linux: `tickwright reproduce asterisk` runs here"),
-];
+pub(crate) const EXPERIMENTS: [(&str, &str); 1] =
+    [("helenos", "its threads wait by futexes on pinned processors: `tickwright reproduce linux` runs here")];
 
 /// What `record` and `latency` say.
 pub(crate) const RECORD: &str = "it listens to the timers of a program through Linux's loader: \

@@ -7,7 +7,6 @@ pub(crate) mod helenos;
 #[cfg(target_os = "linux")]
 pub(crate) mod latency;
 pub(crate) mod linux;
-#[cfg(target_os = "linux")]
 pub(crate) mod nptl;
 pub(crate) mod request;
 pub(crate) mod row;
@@ -28,7 +27,6 @@ pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         Row::of::<asterisk::AsteriskArgs>("asterisk", asterisk::FILE),
         #[cfg(target_os = "linux")]
         Row::of::<helenos::HelenosArgs>("helenos", helenos::FILE),
-        #[cfg(target_os = "linux")]
         Row::of::<nptl::NptlArgs>("nptl", nptl::FILE),
         Row::of::<zephyr::ZephyrArgs>("zephyr", zephyr::FILE),
     ])

@@ -105,6 +105,10 @@ impl Experiment for NptlArgs {
             sections.extend(tables::sections(table, published, findings));
         }
         sections.extend(data.ladder.as_ref().map(|ladder| ladder.section(published.lost())));
+        if cfg!(not(unix)) {
+            let text = "M:N threads need Unix, so the columns m:n and ngpt, and the ladder, are left out.";
+            sections.push(Section::new("Left out on this system").text(text));
+        }
         sections
     }
 }

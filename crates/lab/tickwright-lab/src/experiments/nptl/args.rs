@@ -104,6 +104,14 @@ impl NptlArgs {
         let mut parts = self.only.clone();
         parts.sort_unstable();
         parts.dedup();
+        if cfg!(not(unix)) {
+            parts.retain(|part| *part != Part::Ladder);
+            if parts.is_empty() {
+                return Err(LabError::usage(
+                    "the ladder runs M:N threads, which need Unix: --only table runs here",
+                ));
+            }
+        }
         let asked = if self.models.is_empty() { Column::all() } else { self.models.clone() };
         self.refuse()?;
         let knobs = Knobs { workers: self.workers.and_then(narrow), ..Knobs::default() };

@@ -29,7 +29,7 @@ impl Column {
 
     /// All columns of this build, the models first.
     pub(crate) fn all() -> Vec<Self> {
-        let ours = Model::ALL.into_iter().map(Self::Ours);
+        let ours = Model::ALL.iter().copied().map(Self::Ours);
         ours.chain([Self::Std]).chain(Self::RIVALS.into_iter().filter(|_| cfg!(feature = "rivals"))).collect()
     }
 
@@ -71,6 +71,9 @@ impl Column {
         all.iter().copied().find(|column| column.name() == name).ok_or_else(|| {
             if Self::RIVALS.iter().any(|column| column.name() == name) {
                 return format!("'{text}' is left out: {WITHOUT_RIVALS}");
+            }
+            if cfg!(not(unix)) && [Model::ManyToMany, Model::Ngpt].iter().any(|model| model.name() == name) {
+                return format!("'{text}' needs Unix: one-to-one, manager and std run here");
             }
             let names: Vec<&str> = all.iter().map(|column| column.name()).collect();
             format!("'{text}' is none of {}", names.join(", "))

@@ -14,7 +14,12 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    pub(crate) const ALL: [Self; 4] = [Self::OneToOne, Self::ManyToMany, Self::Ngpt, Self::Manager];
+    /// The models that this system has.
+    pub(crate) const ALL: &[Self] = if cfg!(unix) {
+        &[Self::OneToOne, Self::ManyToMany, Self::Ngpt, Self::Manager]
+    } else {
+        &[Self::OneToOne, Self::Manager]
+    };
 
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -69,5 +69,5 @@ impl Target {
 
 /// The model that represents a system of 2002.
 pub(crate) fn model_of(system: &str) -> Option<Model> {
-    Model::ALL.into_iter().find(|model| model.then() == Some(system))
+    Model::ALL.iter().copied().find(|model| model.then() == Some(system))
 }

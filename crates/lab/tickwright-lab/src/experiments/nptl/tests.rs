@@ -136,7 +136,7 @@ fn every_column_runs_in_every_cell() {
 
 #[test]
 fn threads_of_every_model_look_at_themselves() {
-    for model in Model::ALL {
+    for &model in Model::ALL {
         for (toplevel, children) in [(1, 1), (1, 10), (3, 4)] {
             let cell = Cell { toplevel, children, starts: 60 };
             assert_eq!(verify::run(model, &Knobs::default(), cell, OsClock::start()), Ok(60), "{model:?}");
