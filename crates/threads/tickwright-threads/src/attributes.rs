@@ -107,8 +107,8 @@ impl Attributes {
         /// for another. If the compiler does not probe stacks, a frame that is larger than the
         /// guard may step over it. C compilers probe only on request. A guard costs addresses, and
         /// one mapping whatever its size. It may have up to [`MOST_GUARD`] bytes, rounded up to
-        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack. On
-        /// Windows each stack has the platform's guard of one page, and nobody can ask for more.
+        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack.
+        /// On Windows each stack has the platform's guard of one page, and no other.
         guard(self, bytes: usize) { self.guard = Some(bytes) }
 
         /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.

@@ -6,10 +6,10 @@
 /// backtrace, as with `RUST_BACKTRACE` set, overflows it. If a drop panics while another panic
 /// unwinds, a backtrace is always printed. 64 KiB are enough for both cases.
 ///
-/// A kernel thread gets the platform's least stack if that is larger, such as 128 KiB on 64-bit Arm.
-/// The M:N model maps 64 KiB for each stack that is smaller. The program's signal handlers run on
-/// the stack that they interrupt, and need room there. A handler with `SA_ONSTACK` has 64 KiB on an
-/// alternate stack.
+/// A kernel thread gets the platform's least stack if that is larger, such as 128 KiB on 64-bit
+/// Arm. The M:N model maps 64 KiB for each stack that is smaller. The program's signal handlers run
+/// on the stack that they interrupt, and need room there. A handler with `SA_ONSTACK` has 64 KiB on
+/// an alternate stack.
 pub const LEAST_STACK: usize = 16 * 1024;
 /// The greatest stack of a thread, in bytes.
 pub const MOST_STACK: usize = 1 << 30;
