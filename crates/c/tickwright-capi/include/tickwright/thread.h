@@ -128,9 +128,9 @@ TW_API int tw_runtime_options_init(tw_runtime_options *options, size_t size);
  * Returns:
  *   0  done
  * Errors: -E2BIG, -ENOMEM, -EMFILE; and
- *   -EINVAL  also if an option is out of range
- *   -EAGAIN  the system cannot create a thread for a worker
- *   -ENOTSUP the model is TW_MODEL_MANAGER
+ *   -EINVAL   also if an option is out of range
+ *   -EAGAIN   the system cannot create a thread for a worker
+ *   -ENOTSUP  the model is TW_MODEL_MANAGER
  * Threads: any. */
 TW_API int tw_runtime_create(tw_runtime **runtime, tw_model model,
                              const tw_runtime_options *options);
