@@ -78,7 +78,7 @@
 //! What a system does not have is refused by [`RuntimeError::Unsupported`], which says what to do
 //! instead. On Windows the standard library starts the threads: it reports overflows, and ends the
 //! process if there is no memory for a thread's handle. Windows runs destructors of `thread_local!`
-//! variables under a lock that each thread takes when it begins and ends. So such a destructor may
+//! variables under a lock that each thread takes when it begins and ends, so such a destructor may
 //! create a thread there, but must not wait for one.
 //!
 //! # What M:N threads share

@@ -97,7 +97,7 @@ pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> Create
 }
 
 /// The number of mappings that the process has, and the most that it may have. Counts the lines of
-/// a file, which takes milliseconds if there are many. So only errors call it.
+/// a file, which takes milliseconds if there are many, so only errors call it.
 fn mappings() -> Option<(usize, usize)> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
