@@ -43,7 +43,8 @@ impl<P> TimerSet<P> {
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         let slot = self.ints.as_ref()?.find(int)?;
-        Some(self.table.id(self.table.next(&mut (slot as usize))?.0))
+        // The slot is live while the number names it.
+        Some(self.table.id(self.table.queue().next_key(slot as usize)?))
     }
 
     /// The payload of a timer that is not running.
