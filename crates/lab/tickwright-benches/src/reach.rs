@@ -89,3 +89,17 @@ impl Experiment for ReachArgs {
         vec![Section::new("Targets").table(findings_table("target", Format::Fixed(2), findings))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_parts_take_its_rounds_and_its_seed() {
+        let args: ReachArgs = request::words(&["--rounds", "8", "--seed", "3"]).unwrap();
+        let (peers, timers, sleeps) = args.plan().unwrap();
+        let seeds = [peers.seed(&peers.plan().unwrap()), timers.seed(&timers.plan().unwrap())];
+        assert_eq!(seeds, [Some(3); 2]);
+        assert_eq!(sleeps.plan().unwrap().rounds, 8);
+    }
+}
