@@ -12,7 +12,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`node`] | what an algorithm may ask of memory: [`Handle`], [`Record`], [`Nodes`] |
+//! | the root | what an algorithm may ask of memory: [`Handle`], [`Record`], [`Nodes`] |
 //! | [`arena`] | indices of slots with generations |
 //! | [`hook`] | links inside the caller's structs, and the word that says whose a node is |
 //! | [`chain`] | doubly linked lists |
@@ -58,7 +58,7 @@ mod by_ref;
 pub mod chain;
 pub mod hint;
 pub mod hook;
-pub mod node;
+mod node;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
