@@ -315,7 +315,7 @@ static void from_within(tw_runtime *threads, tw_model model)
 
 int main(void)
 {
-    int models = stacks_may_switch() ? 3 : 2;
+    int models = stacks_may_switch() ? 2 : 1;
     in_each_model("thread_states", all);
     EQUAL(READ(ended), models * 6);
     in_each_model("thread_states", from_within);
