@@ -4,7 +4,6 @@
     { "tw_sched_fd", EMFILE }, \
     { "tw_sched_fd_ack", EMFILE }, \
     { "tw_sched_start_thread", EAGAIN }, \
-    { "tw_runtime_create", EMFILE }, \
     { "tw_thread_create", EAGAIN }, \
     { "tw_thread_wait_readable", EMFILE }, \
     { "tw_thread_wait_writable", EMFILE }

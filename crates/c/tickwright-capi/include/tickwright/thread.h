@@ -127,7 +127,7 @@ TW_API int tw_runtime_options_init(tw_runtime_options *options, size_t size);
  *
  * Returns:
  *   0  done
- * Errors: -E2BIG, -ENOMEM, -EMFILE; and
+ * Errors: -E2BIG, -ENOMEM; and
  *   -EINVAL   also if an option is out of range
  *   -EAGAIN   the system cannot create a thread for a worker
  *   -ENOTSUP  the model is TW_MODEL_MANAGER
