@@ -156,6 +156,6 @@ int main()
     bool queues = all_end("queue", of_a_queue, 2, FAMILY_COUNT);
     bool heaps = all_end("heap", of_a_heap, 5, 1);
     bool schedulers = all_end("scheduler", of_a_scheduler, 8, FAMILY_COUNT);
-    bool threads = all_end("thread", of_a_thread, 3, 1);
+    bool threads = all_end("thread", of_a_thread, 2, 1);
     return queues && heaps && schedulers && threads ? 0 : 1;
 }
