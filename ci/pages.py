@@ -261,7 +261,9 @@ def ratios(tree):
     found = re.search(r"\| work, on (.+) timers \|.*\n.*\n((?:\|.*\n)+)", text)
     records = re.findall(r"`(records/[\w-]+)`", text[:found.start()])[-2:] if found else []
     number = r"\s+[\d.]+"
-    row = rf"^ (\S+)\s+(\d+[kM]?)\s+\S+{number}\s+\S+{number}\s+([\d.]+){number}{number}{number}\s+[a-zA-Z]"
+    hints = r"(?: \+ hints)?"
+    row = (rf"^ ([\w-]+)(?:, with hints)?\s+(\d+[kM]?)\s+(?:published\s+)?\S+{hints}{number}\s+\S+{hints}{number}"
+           rf"\s+([\d.]+){number}{number}(?:{number}|\s+-)\s+[a-zA-Z\n]")
     for at, record in enumerate(records, 1):
         measured = {(work, n): ratio for work, n, ratio in re.findall(row, tree.text(f"{record}.txt"), re.M)}
         for line in found[2].splitlines():
