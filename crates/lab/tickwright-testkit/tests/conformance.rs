@@ -84,7 +84,7 @@ fn the_suite_and_the_contract_name_the_same_clauses() {
     let named: Vec<&str> = text
         .lines()
         .filter_map(|line| {
-            let (number, rest) = line.strip_prefix("//! ")?.split_once(". `")?;
+            let (number, rest) = line.strip_prefix("/// ")?.split_once(". `")?;
             number.parse::<usize>().ok()?;
             Some(rest.split_once('`')?.0)
         })
