@@ -82,9 +82,13 @@ impl<P> TimerSet<P> {
         let was_wall = entry.is(Flag::Wall) && entry.state == State::Pending;
         entry.aim(&aim, &timing);
         self.statistics.armed += 1;
-        if entry.state == State::Running {
-            entry.set(Flag::Restarted, true);
-            return Ok(());
+        match entry.state {
+            State::Running => {
+                entry.set(Flag::Restarted, true);
+                return Ok(());
+            }
+            State::Pending => self.statistics.rearmed += 1,
+            State::Idle => {}
         }
         entry.arm(pass);
         self.walls = self.walls + usize::from(aim.wall) - usize::from(was_wall);

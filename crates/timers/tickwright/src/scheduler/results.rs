@@ -179,6 +179,8 @@ pub struct Statistics {
     pub high_water: usize,
     /// How often the user armed a timer.
     pub armed: u64,
+    /// How many of these calls moved a timer that was pending.
+    pub rearmed: u64,
     /// How often a timer ran.
     pub fired: u64,
     /// How many pending timers were cancelled.

@@ -161,6 +161,7 @@ impl<P> TimerSet<P> {
                 pending: 0,
                 high_water: 0,
                 armed: 0,
+                rearmed: 0,
                 fired: 0,
                 cancelled: 0,
                 overruns: 0,
