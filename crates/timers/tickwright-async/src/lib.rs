@@ -82,6 +82,7 @@
 //! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
 //! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
 //! | `tokio` | `TimerSettings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
+//! | `metrics` | a [`TimerReport`] as OpenMetrics text, by `tickwright::metrics` |
 //! | `record` | `TimerSettings::recorded`: a trace for `tickwright recommend` |
 //! | `sites` | `Timers::sites`, where live timers were made |
 //! | `web` | in a page: the clock of the page, and its `setTimeout` in place of a thread |
@@ -147,3 +148,7 @@ pub use timers::Timers;
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/start/async.md")]
 pub struct BookPage;
+
+#[cfg(all(doctest, feature = "metrics"))]
+#[doc = include_str!("../../../../docs/metrics.md")]
+pub struct MetricsPage;

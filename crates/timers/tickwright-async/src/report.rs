@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+#[cfg(feature = "metrics")]
+use tickwright::metrics::Metric;
 use tickwright::time::Lateness;
 
 /// What [`Timers::report`](crate::Timers::report) returns.
@@ -23,6 +25,27 @@ pub struct TimerReport {
     pub wakeups: u64,
     /// How many wakers panicked on the driver's thread.
     pub panics: u64,
+}
+
+/// `kind="async"`. Arms and cancels are not counted, because most of them take no lock.
+#[cfg(feature = "metrics")]
+impl tickwright::metrics::Measured for TimerReport {
+    const KIND: &'static str = "async";
+
+    fn numbers(&self) -> Vec<(Metric, u64)> {
+        vec![
+            (Metric::Timers, (self.live + self.vacant) as u64),
+            (Metric::Pending, self.live as u64),
+            (Metric::Fired, self.lateness.count()),
+            (Metric::Locks, self.locks),
+            (Metric::Wakeups, self.wakeups),
+            (Metric::Panics, self.panics),
+        ]
+    }
+
+    fn lateness(&self) -> Option<&Lateness> {
+        Some(&self.lateness)
+    }
 }
 
 impl fmt::Display for TimerReport {

@@ -8,6 +8,7 @@
 //! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
 //! | callbacks to schedule and cancel, from several threads, or from one without a lock | [`scheduler`] |
 //! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
+//! | a monitoring system that reads counts and latenesses | `metrics`, with the feature `metrics` |
 //! | many timers that are due together, such as retries after a restart | [`jitter`], and a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
 //!
@@ -21,6 +22,8 @@ pub mod coroutine;
 #[doc(hidden)]
 pub mod fork;
 mod jitter;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 #[cfg(feature = "record")]
 pub mod record;
 pub mod scheduler;

@@ -7,7 +7,7 @@ use core::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; 65],
-    sum_ns: u128,
+    pub(crate) sum_ns: u128,
     max_ns: u64,
 }
 
