@@ -11,29 +11,30 @@ use tickwright::shard::Shards;
 use tickwright::time::VirtualHost;
 use tickwright_async::TestClock;
 
-type Labels = Vec<(String, String)>;
-type Samples = BTreeMap<(String, Labels), f64>;
+/// By name and labels, such as `a_total name=x,kind=y`.
+type Samples = BTreeMap<String, f64>;
 
 /// Splits `name="value",...} rest`: the labels, and the rest.
-fn labels(mut text: &str) -> (Labels, &str) {
-    let mut found = Labels::new();
+fn labels(mut text: &str) -> (String, &str) {
+    let mut found = String::new();
     loop {
         let (name, rest) = text.split_once("=\"").expect("a label");
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
-        let (mut value, mut letters) = (String::new(), rest.chars());
+        assert!(name.chars().all(|c| c.is_ascii_lowercase()), "{name}");
+        found += &format!("{name}=");
+        let mut letters = rest.chars();
         while let Some(letter) = letters.next().filter(|letter| *letter != '"') {
-            value.push(match (letter == '\\').then(|| letters.next()) {
+            found.push(match (letter == '\\').then(|| letters.next()) {
                 None => letter,
                 Some(Some('n')) => '\n',
                 Some(Some(escaped @ ('\\' | '"'))) => escaped,
                 Some(other) => panic!("an escape: {other:?}"),
             });
         }
-        found.push((name.to_owned(), value));
-        match letters.as_str() {
-            more if more.starts_with(',') => text = &more[1..],
-            end => return (found, end.strip_prefix("} ").expect("the end of the labels")),
+        match letters.as_str().strip_prefix(',') {
+            Some(more) => text = more,
+            None => return (found, letters.as_str().strip_prefix("} ").expect("the end of the labels")),
         }
+        found.push(',');
     }
 }
 
@@ -43,7 +44,7 @@ fn parse(text: &str) -> Samples {
     assert!(body.is_empty() || body.ends_with('\n'));
     let (mut families, mut samples) = (BTreeSet::new(), Samples::new());
     let (mut family, mut kind) = ("", "");
-    let mut bucket: Option<(Labels, f64, f64)> = None;
+    let mut bucket: Option<(String, f64, f64)> = None;
     for line in body.lines() {
         if let Some(comment) = line.strip_prefix("# ") {
             assert_eq!(bucket, None, "the buckets have a count");
@@ -61,37 +62,27 @@ fn parse(text: &str) -> Samples {
             continue;
         }
         let (name, rest) = line.split_once('{').expect("labels");
-        let (mut labels, value) = labels(rest);
+        let (labels, value) = labels(rest);
         let value: f64 = value.parse().expect("a number");
         let suffix = name.strip_prefix(family).expect("a sample of its family");
         match (kind, suffix) {
             ("gauge", "") | ("counter", "_total") | ("histogram", "_sum") => {}
             ("histogram", "_bucket") => {
-                let (_, le) = labels.pop().filter(|(name, _)| name == "le").expect("le is the last");
+                let (labels, le) = labels.rsplit_once(",le=").expect("le is the last");
                 let bound: f64 = le.parse().expect("a bound");
                 if let Some((of, last, count)) = &bucket {
-                    assert!(*of == labels && *last < bound && *count <= value, "{line}");
+                    assert!(of == labels && *last < bound && *count <= value, "{line}");
                 }
-                bucket = Some((labels.clone(), bound, value));
-                labels.push(("le".to_owned(), le));
+                bucket = Some((labels.to_owned(), bound, value));
             }
             ("histogram", "_count") => {
                 assert_eq!(bucket.take(), Some((labels.clone(), f64::INFINITY, value)), "{line}");
             }
             _ => panic!("{line}"),
         }
-        assert!(value >= 0.0 && samples.insert((name.to_owned(), labels), value).is_none(), "{line}");
+        assert!(value >= 0.0 && samples.insert(format!("{name} {labels}"), value).is_none(), "{line}");
     }
     samples
-}
-
-/// The values of the samples that have these labels, and maybe others.
-fn get(samples: &Samples, name: &str, wanted: &[(&str, &str)]) -> Vec<f64> {
-    let has =
-        |labels: &Labels, (name, value): &(&str, &str)| labels.iter().any(|(n, v)| n == name && v == value);
-    let all = |labels: &Labels| wanted.iter().all(|label| has(labels, label));
-    let found = samples.iter().filter(|((n, l), _)| n.strip_prefix("tickwright_") == Some(name) && all(l));
-    found.map(|(_, value)| *value).collect()
 }
 
 #[test]
@@ -121,27 +112,26 @@ fn a_scheduler_shards_and_futures_are_read_back() {
     let all = OpenMetrics::default().with("jobs", &scheduler.report());
     let text = all.with("idle", &shards.statistics()).with("tasks", &timers.report()).to_string();
     let samples = parse(&text);
-    for (labels, name, right) in [
-        ("name=jobs,kind=scheduler", "timers", 1.0),
-        ("name=jobs", "timers_pending", 1.0),
-        ("name=jobs", "timers_high_water", 3.0),
-        ("name=jobs", "timers_armed_total", 4.0),
-        ("name=jobs", "timers_rearmed_total", 1.0),
-        ("name=jobs", "timers_fired_total", 1.0),
-        ("name=jobs", "timers_cancelled_total", 1.0),
-        ("name=jobs,site=a job,file=f,line=1", "timer_site_added_total", 3.0),
-        ("name=jobs,site=a job", "timer_site_fired_total", 1.0),
-        ("name=jobs", "timer_lateness_seconds_sum", 0.003),
-        ("name=jobs,le=0.002097151", "timer_lateness_seconds_bucket", 0.0),
-        ("name=jobs,le=0.004194303", "timer_lateness_seconds_bucket", 1.0),
-        ("name=idle,kind=shards", "timers_armed_total", 3.0),
-        ("name=idle", "timers_rearmed_total", 2.0),
-        ("name=idle", "timers_rearmed_in_place_total", 1.0),
-        ("name=tasks,kind=async", "timers_pending", 1.0),
-        ("name=tasks", "timer_lateness_seconds_count", 0.0),
+    for (sample, right) in [
+        ("timers name=jobs,kind=scheduler", 1.0),
+        ("timers_pending name=jobs,kind=scheduler", 1.0),
+        ("timers_high_water name=jobs,kind=scheduler", 3.0),
+        ("timers_armed_total name=jobs,kind=scheduler", 4.0),
+        ("timers_rearmed_total name=jobs,kind=scheduler", 1.0),
+        ("timers_fired_total name=jobs,kind=scheduler", 1.0),
+        ("timers_cancelled_total name=jobs,kind=scheduler", 1.0),
+        ("timer_site_added_total name=jobs,kind=scheduler,site=a job,file=f,line=1", 3.0),
+        ("timer_site_fired_total name=jobs,kind=scheduler,site=a job,file=f,line=1", 1.0),
+        ("timer_lateness_seconds_sum name=jobs,kind=scheduler", 0.003),
+        ("timer_lateness_seconds_bucket name=jobs,kind=scheduler,le=0.002097151", 0.0),
+        ("timer_lateness_seconds_bucket name=jobs,kind=scheduler,le=0.004194303", 1.0),
+        ("timers_armed_total name=idle,kind=shards", 3.0),
+        ("timers_rearmed_total name=idle,kind=shards", 2.0),
+        ("timers_rearmed_in_place_total name=idle,kind=shards", 1.0),
+        ("timers_pending name=tasks,kind=async", 1.0),
+        ("timer_lateness_seconds_count name=tasks,kind=async", 0.0),
     ] {
-        let labels: Vec<_> = labels.split(',').filter_map(|label| label.split_once('=')).collect();
-        assert_eq!(get(&samples, name, &labels), [right], "{name}\n{text}");
+        assert_eq!(samples.get(&format!("tickwright_{sample}")), Some(&right), "{sample}\n{text}");
     }
 }
 
@@ -157,11 +147,8 @@ fn any_name_is_a_label_and_equal_ones_are_added_up() {
     let names = ["", "\\", "\"", "a\nb\\n", "},\u{e9}=\"x\",y=\"", "\r \u{2028}"];
     let all =
         names.iter().fold(OpenMetrics::default(), |all, name| all.with(name, &Odd(1)).with(name, &Odd(2)));
-    let samples = parse(&all.to_string());
-    assert_eq!(samples.len(), names.len());
-    for name in names {
-        let labels = [("name", name), ("kind", Odd::KIND)];
-        assert_eq!(get(&samples, "timers_fired_total", &labels), [3.0], "{name:?}");
-    }
+    let right =
+        names.map(|name| (format!("tickwright_timers_fired_total name={name},kind={}", Odd::KIND), 3.0));
+    assert_eq!(parse(&all.to_string()), Samples::from(right));
     assert_eq!(parse(&OpenMetrics::default().to_string()), Samples::new());
 }

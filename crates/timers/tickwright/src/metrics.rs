@@ -179,7 +179,7 @@ impl fmt::Display for OpenMetrics {
         }
         if !self.lateness.is_empty() {
             writeln!(f, "# TYPE {LATENESS} histogram\n# UNIT {LATENESS} seconds")?;
-            writeln!(f, "# HELP {LATENESS} The time from the due time of a timer to its run.")?;
+            writeln!(f, "# HELP {LATENESS} From the due time of a timer to its run.")?;
         }
         for (labels, lateness) in &self.lateness {
             // The bounds are those of the histogram: 1023 ns, 2047 ns, and on to 8.6 s.
