@@ -97,6 +97,8 @@ fn a_scheduler_shards_and_futures_are_read_back() {
         });
     scheduler.start(first, Timing::after(ms(15))).unwrap();
     drop(scheduler.cancel(second));
+    let kept = scheduler.keep(&Site::here("kept"), Boxed::new(|_| Next::Done)).unwrap();
+    scheduler.start(kept, Timing::after(ms(40))).unwrap(); // It was idle: no re-arm.
     host.advance(ms(18));
     assert_eq!(scheduler.run_queue(), Ok(1), "3 ms late");
 
@@ -113,10 +115,10 @@ fn a_scheduler_shards_and_futures_are_read_back() {
     let text = all.with("idle", &shards.statistics()).with("tasks", &timers.report()).to_string();
     let samples = parse(&text);
     for (sample, right) in [
-        ("timers name=jobs,kind=scheduler", 1.0),
-        ("timers_pending name=jobs,kind=scheduler", 1.0),
+        ("timers name=jobs,kind=scheduler", 2.0),
+        ("timers_pending name=jobs,kind=scheduler", 2.0),
         ("timers_high_water name=jobs,kind=scheduler", 3.0),
-        ("timers_armed_total name=jobs,kind=scheduler", 4.0),
+        ("timers_armed_total name=jobs,kind=scheduler", 5.0),
         ("timers_rearmed_total name=jobs,kind=scheduler", 1.0),
         ("timers_fired_total name=jobs,kind=scheduler", 1.0),
         ("timers_cancelled_total name=jobs,kind=scheduler", 1.0),
