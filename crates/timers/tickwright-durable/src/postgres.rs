@@ -28,7 +28,7 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::thread;
 
-use postgres::error::SqlState;
+use postgres::error::{Severity, SqlState};
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, GenericClient, NoTls, Row, Transaction};
@@ -317,6 +317,9 @@ fn error(error: postgres::Error) -> Error {
         || is(&[&SqlState::INVALID_PASSWORD, &SqlState::INVALID_AUTHORIZATION_SPECIFICATION])
     {
         Error::Denied(what)
+    } else if matches!(database.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) {
+        // The server ends the connection. If it was at a commit, that may have taken place.
+        Error::Disconnected(what)
     } else if is(&[&SqlState::DISK_FULL]) {
         Error::Full(what)
     } else if is(&[&SqlState::LOCK_NOT_AVAILABLE, &SqlState::T_R_DEADLOCK_DETECTED]) {

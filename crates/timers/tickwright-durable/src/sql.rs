@@ -255,9 +255,11 @@ fn put(
     replace: bool,
     near: i64,
 ) -> Result<Answer, Error> {
+    // First a write: a transaction of the caller's that has only read in SQLite does not wait for
+    // another writer, but is refused at once.
+    let Some(&seq) = draw(sql, shard, 1)?.first() else { return Err(Error::NoShard(shard)) };
     let Shard { now, epoch, announced: Announced { wake, high, .. }, .. } = look(sql, shard)?;
     let due = due.resolve(now)?;
-    let seq = draw(sql, shard, 1)?[0];
     let text = if replace { REPLACE } else { ADD };
     let mut is_put = false;
     let arguments = [Int(shard), Text(id), Int(due), Int(seq), Bytes(payload)];

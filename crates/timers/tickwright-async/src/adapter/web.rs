@@ -51,7 +51,9 @@ impl Page {
 
     fn run(&self) {
         let Some(core) = self.core.upgrade() else { return };
-        core.pass().0.end();
+        let (fired, _) = core.pass();
+        // It may go on with the panic of a waker.
         self.set_alarm();
+        fired.end();
     }
 }

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
@@ -130,6 +131,23 @@ fn an_answer_outlives_a_turn_that_fails() {
     other.execute_batch("ROLLBACK").unwrap();
     timers.close().unwrap();
     assert_eq!(folder.count("tickwright_timer"), 0);
+}
+
+/// SQLite refuses at once a transaction that has read before it writes, if another one writes.
+#[test]
+fn an_add_in_a_transaction_of_the_callers_waits_for_another_writer() {
+    static OTHER: Mutex<Option<Connection>> = Mutex::new(None);
+    let folder = Folder::new("writers");
+    let mut engine = folder.engine();
+    let other = folder.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    *OTHER.lock().unwrap() = Some(other);
+    let ends = |_| OTHER.lock().unwrap().take().is_some_and(|other| other.execute_batch("COMMIT").is_ok());
+    engine.connection().busy_handler(Some(ends)).unwrap();
+    let transaction = engine.connection().transaction().unwrap();
+    assert_eq!(Writer::new(Within::new(&transaction, 0)).add("a", FAR, b""), Ok(Added::Added));
+    transaction.commit().unwrap();
+    assert_eq!(folder.count("tickwright_timer"), 1);
 }
 
 #[test]
