@@ -17,9 +17,7 @@
 //! | `parquet` | traces as Parquet files, with the feature `parquet` |
 //! | [`error`] | what is wrong with a file, where, and what was read before it |
 //!
-//! `docs/trace-format.md` defines the format. If the writing program is killed, the file is read to
-//! its last whole block. An error names a damaged block by its position; the blocks before it are
-//! read.
+//! If the writing program is killed, the file is read to its last whole block.
 //!
 //! ```
 //! use tickwright_trace::{Event, Header, Reader, What, Writer};
@@ -34,6 +32,123 @@
 //! assert_eq!(Reader::new(&file[..])?.read_to_end()?.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # The format `.twt`
+//!
+//! From this section alone you can write a reader in any language.
+//!
+//! ## File
+//!
+//! All fixed-size numbers are little-endian.
+//!
+//! ```text
+//!   89 54 57 54 0d 0a 1a 0a     "\x89TWT\r\n\x1a\n": shows changed line ends or a lost high bit
+//!   01 00                       version 1
+//!   block, block, block, ...
+//! ```
+//!
+//! A reader refuses a version that it does not know.
+//!
+//! ## Block
+//!
+//! ```text
+//!   offset  bytes
+//!   0       1      kind
+//!   1       1      codec of the stored bytes: 0 as they are, 1 LZ4 (one block, no frame)
+//!   2       2      0; a reader does not look at them
+//!   4       4      number of stored bytes, at most 2^20
+//!   8       4      number of bytes after unpacking, at most 2^20
+//!   12      4      CRC-32 (IEEE) of bytes 0 to 11 and of the stored bytes
+//!   16      ...    stored bytes
+//! ```
+//!
+//! | kind | block | plain bytes |
+//! |---|---|---|
+//! | 1 | header, the first block and no other | JSON object, UTF-8 |
+//! | 2 | name | table (0 sites, 1 threads), then the name in UTF-8, at most 4,096 bytes. Each table counts from 1 in the order of its blocks |
+//! | 3 | events | columns, see below; at most 4,096 events |
+//! | 4 | loss | time (signed), number of lost events (0: unknown), note in UTF-8 |
+//! | 5 | end | number of all events, number of all lost events |
+//! | 6 | queue | tick in ns (0: unknown), name in UTF-8. It follows those of the header |
+//! | 128 | remark | number (0: none), then the words that follow it, UTF-8, at most 4,096 bytes |
+//! | 128 and above | may be skipped | |
+//!
+//! A file has at most 2^20 names of each table, 2^20 losses and 256 queues. A note has at most
+//! 4,096 bytes, and so has the name of a queue, even in the header. All names of tables and all
+//! notes together have at most 2^26 bytes.
+//!
+//! The end has the number of all lost events: events of the losses in the file, and events of
+//! losses beyond these limits. Losses of an unknown number count as 0.
+//!
+//! A remark is what the writer of the trace counted and a reader of its figures must know: `3`,
+//! `timer events could not be read and are left out`. Events mean the same without it. A file has
+//! at most 256 remarks, and their words belong to the 2^26 bytes. Older files have none, and older
+//! readers skip them.
+//!
+//! A name stands before the first event that uses it. A block of any other kind is damage. Nothing
+//! follows the end. A file without an end was not finished: its writer was killed, or is still
+//! writing.
+//!
+//! Numbers in blocks take one to ten bytes (LEB128). Each byte has seven bits of the number, the
+//! lowest first; its high bit says that more bytes follow. A signed number is doubled, and a
+//! negative one is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
+//!
+//! ## Header
+//!
+//! ```json
+//! {"source": "record", "made_by": "tickwright 0.1.0", "of": "memcached -p 0",
+//!  "clock": "CLOCK_MONOTONIC", "started": "2026-11-23T08:00:00Z",
+//!  "bases": [{"name": "libevent", "tick_ns": 1000}],
+//!  "host": {"cpu": "..."}, "unseen": ["timers that the program implements itself"]}
+//! ```
+//!
+//! Each field may be missing. A reader ignores fields that it does not know. `bases` are the queues
+//! that timers were in.
+//!
+//! ## Events
+//!
+//! ```text
+//!   count | times | kinds | timers | threads | processors | queues | sites | delays | periods
+//! ```
+//!
+//! | column | one number for | meaning |
+//! |---|---|---|
+//! | times | each event | signed, ns: the first from the start of the trace, each other from the one before |
+//! | kinds | each event | one byte: 0 arm, 1 re-arm, 2 cancel, 3 fire |
+//! | timers | each event | which timer; a number names one timer for the whole trace |
+//! | threads | each event | number of a name, 0 unknown |
+//! | processors | each event | its number plus 1, 0 unknown |
+//! | queues | each event | index into the queues |
+//! | sites | each event | number of a name, 0 unknown |
+//! | delays | each arm and re-arm | signed, ns: the deadline, from the event's time |
+//! | periods | each arm and re-arm | ns, 0 for a timer that expires once |
+//!
+//! A deadline of 2^63 - 1 means that the delay is unknown: the source does not state it, or the
+//! timer never expires.
+//!
+//! Times may go backwards: some sources do not order the events of several processors. Sums are
+//! modulo 2^64.
+//!
+//! *Arm*: the timer was not pending; *re-arm*: it was. *Cancel*: the timer was pending, and no
+//! longer is. *Fire*: it expired. A periodic timer stays pending when it fires.
+//!
+//! ## Damage
+//!
+//! A reader names a damaged block by the position of its first byte and returns what precedes it.
+//! It does not look for a later whole block: the events there may refer to lost events, and would
+//! mislead.
+//!
+//! ## Text and tables
+//!
+//! CSV has the columns
+//! `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site, count, note`. JSON lines
+//! have the same fields, one object a line. Threads, queues and sites are written by name; an
+//! unknown value is empty or `null`, also an unknown deadline. A row of the kind `lost` is a loss
+//! and one of the kind `remark` a remark: `count` is the number (empty: unknown, or none), and
+//! `note` the words. An import reads both, and between the rows of CSV also a line such as
+//! `Lost 7 events`. Parquet files have the columns of CSV up to `site`, and `event`, the number of
+//! the event from 0; their metadata have the losses and remarks. `docs/fleet.md` has the types of
+//! the columns, and queries.
 #![forbid(unsafe_code)]
 
 pub mod error;
