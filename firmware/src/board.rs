@@ -1,7 +1,7 @@
 //! What the programs need from a board: an entry point, a counter of instructions, and a way to
 //! exit.
 //!
-//! QEMU with `-icount shift=7` lets 128 ns pass for each instruction. So a counter of the board
+//! QEMU with `-icount shift=7` lets 128 ns pass for each instruction, so a counter of the board
 //! counts instructions. Instructions are not cycles: the emulator models no wait states, no
 //! pipeline and no bus.
 

@@ -1,7 +1,7 @@
 //! Memory that is allocated before a call whose own allocations must not fail.
 //!
 //! The standard library ends the process if there is no memory for a reference count, a thread's
-//! name or a thread. A C library must not end the process. So [`covered`] first allocates spare
+//! name or a thread. A C library must not end the process, so [`covered`] first allocates spare
 //! blocks, and returns an error if it cannot. Then it makes the call. An allocation of that thread
 //! that fails during the call gets a spare block. Allocations that could report their failure get
 //! one too, so all allocations of the call count.

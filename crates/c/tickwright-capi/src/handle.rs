@@ -1,6 +1,6 @@
 //! The handle of a scheduler, and the callbacks of its timers, which get the handle.
 //!
-//! The handle is in the library's memory and holds the scheduler itself. So each allocation of a
+//! The handle is in the library's memory and holds the scheduler itself, so each allocation of a
 //! new scheduler can fail without an abort. The handle stays in place until `tw_sched_destroy`,
 //! which waits for the running callback and for the thread. So both may point at the handle.
 
@@ -50,7 +50,7 @@ pub type tw_sched_fn =
 /// The scheduler calls this function when a timer is gone.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function and data. A drop calls the caller's clean-up function. So a refused call
+/// The caller's function and data. A drop calls the caller's clean-up function, so a refused call
 /// is never dropped.
 pub(crate) struct Call {
     pub(crate) run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,

@@ -82,7 +82,7 @@ pub type tw_rearm_fn =
 pub type tw_visit_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void)>;
 
-/// A queue with the head before it.
+/// A queue behind the state that all families share, to which C has a pointer.
 #[repr(C)]
 struct Made<F: Known> {
     head: tw_queue,

@@ -155,7 +155,7 @@ exported!(
             }
             // SAFETY: the header's contract.
             let ending: &tw_sched = unsafe { state::shared(sched) }?;
-            // Any thread may end it, and clean up.
+            // Any thread may end a scheduler of one thread, and its clean-up functions may use it.
             #[cfg(debug_assertions)]
             ending.owner.store(0, Ordering::Relaxed);
             if with!(ending, scheduler => scheduler.within_callback()) {

@@ -4,7 +4,7 @@
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
 //! The mark says that the body is a timer, of which family, and at what address. A mark of 0 says
-//! that the body is no timer yet. So a timer may go from a queue of one family to a queue of
+//! that the body is no timer yet, so a timer may go from a queue of one family to a queue of
 //! another. Most memory that was never initialized is refused. The mark also tells a copy of a
 //! pending timer from the timer itself.
 

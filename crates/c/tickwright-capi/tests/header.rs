@@ -45,7 +45,7 @@ fn sources() -> String {
     texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the C name of a Rust type. Types of the library have the same names in both.
+/// Returns the C name of a Rust type. A type of the library has one name in both languages.
 fn c_type(rust: &str) -> String {
     let rust = rust.trim();
     for (pointer, c) in [("*mut ", " *"), ("*const ", " const *")] {

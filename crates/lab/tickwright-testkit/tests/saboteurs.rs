@@ -293,7 +293,7 @@ impl Subject for Saboteur {
             Fault::IdleIsRescheduled => return self.inner.arm(key, deadline),
             Fault::DeadKeysAreAccepted => return self.inner.reschedule(key, deadline).or(Ok(false)),
             Fault::RescheduleKeepsItsPlace => {
-                // Only the head shows its tick. So the fault applies only if the head has this
+                // Only the head shows its tick, so the fault applies only if the head has this
                 // deadline already.
                 let head = self.inner.peek().map(|head| head.expiry);
                 if head == Some(deadline) {

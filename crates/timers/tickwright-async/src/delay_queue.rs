@@ -27,7 +27,7 @@ struct Entry<T> {
 /// A queue of values, each of which comes out when its delay is over, in the order of the
 /// deadlines. It is a stream, which ends while the queue is empty.
 ///
-/// A wheel holds the values, and one timer wakes the task for all of them. So an insert or a
+/// A wheel holds the values, and one timer wakes the task for all of them, so an insert or a
 /// removal takes no lock, unless it changes which value is due first. Two deadlines within one
 /// [resolution](crate::Timers::resolution) come out in the order of their inserts.
 ///

@@ -1,7 +1,7 @@
 //! Each thread has a pool of unused timers: its next sleep or time-out takes one of them.
 //!
 //! Most of these timers are still in a queue, vacant: they were disarmed before they fired. A
-//! program has few different delays. So the next time-out of about the same delay mostly has a
+//! program has few different delays, so the next time-out of about the same delay mostly has a
 //! deadline after the timer's filed tick. It arms the timer without a lock.
 //!
 //! A thread keeps at most [`MOST`] timers of each core, and the one that was put back last. A timer

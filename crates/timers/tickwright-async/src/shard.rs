@@ -230,7 +230,7 @@ impl Core {
     }
 
     /// Returns the tick at which the first timer is filed, and fires nothing. It also sets the
-    /// alarm to that tick. So a timer that is filed for an earlier tick calls the driver.
+    /// alarm to that tick, so a timer that is filed for an earlier tick calls the driver.
     pub(crate) fn next(&self) -> u64 {
         let next = |shard: &Shard| lock(&shard.state).raise_alarm();
         self.shards.iter().map(next).min().unwrap_or(u64::MAX)

@@ -17,7 +17,7 @@ use crate::timeout::Elapsed;
 
 /// A deadline to be used again and again: one for each connection, say.
 ///
-/// The slot's timer stays filed between two operations, and keeps the waker of the task. So an
+/// The slot's timer stays filed between two operations, and keeps the waker of the task, so an
 /// operation with a time-out costs two exchanges of a word and no lock. Two cases take a lock: the
 /// deadline is before the timer's filed tick, or the slot was idle when that tick passed.
 ///

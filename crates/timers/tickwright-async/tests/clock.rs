@@ -277,7 +277,7 @@ fn a_panic_of_a_waker_leaves_the_clock_to_others() {
     let mut bad = pin!(clock.timers().sleep(ms(5)));
     assert!(bad.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
     let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        // This thread's own waker is not called. So this thread still counts as waiting when the
+        // This thread's own waker is not called, so this thread still counts as waiting when the
         // other waker panics.
         clock.block_on(async { sleep(Duration::from_secs(3600)).await });
     }));

@@ -167,7 +167,7 @@ fn the_thread_ends_when_the_last_timer_is_dropped() {
     assert!(far.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(timers);
     let start = Instant::now();
-    // A thread has its name a little after its start.
+    // A thread gets its name shortly after its start.
     while common::driver_threads() == 0 {
         assert!(start.elapsed() < Duration::from_secs(30), "a timer is pending");
         std::thread::yield_now();

@@ -121,7 +121,7 @@ pub enum Reject {
     AlreadyLinked,
     /// The caller-owned node is pending in another queue.
     WrongQueue,
-    /// All 2^31 - 1 queue identities of this process are used up. So a caller-owned node could not
+    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
     /// be told from a node of another queue. On a target that cannot draw identities, the queue
     /// does not compile: see [`HookQueue::new`](crate::HookQueue::new).
     NoIdentity,
@@ -225,7 +225,7 @@ impl core::error::Error for KeyError {}
 ///    for a queue that is [`Exact`].
 /// 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
 /// 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
-///    up to the end of its bucket. Exact queues deliver by (expiry, arrival). So equal deadlines
+///    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
 ///    leave in the order of their arrival, and all exact structures produce the same event log.
 ///    Granular queues deliver by expiry. Each family documents the order that it keeps among
 ///    equals, which is the same in both storages.

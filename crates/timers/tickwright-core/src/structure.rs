@@ -51,7 +51,7 @@ pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
 /// that need `now` receive it. Its value is the greatest `now` that the queue has seen.
 ///
 /// # Safety
-/// Hooks are reached by pointers. So a wrong discipline panics over a slab, and leads to dangling
+/// Hooks are reached by pointers, so a wrong discipline panics over a slab, and leads to dangling
 /// pointers over hooks. An implementation promises:
 /// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
 ///    out since. Where handles are [numbers](Handle::NUMBERED), it may also ask for the record of

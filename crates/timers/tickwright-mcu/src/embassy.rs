@@ -24,7 +24,7 @@
 //! - The list is sorted: an alarm looks at the timers that are due, not at all of them.
 //! - Timers of one tick are woken in the order in which they were armed. A deadline that has passed
 //!   is due at once.
-//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed. So a driver
+//! - [`Queue::schedule_wake`] returns `true` only if the next alarm may have changed, so a driver
 //!   sets its alarm less often. A driver that loses an alarm finds the missed timers at the next
 //!   timer that is earlier than they are. Over Embassy's queue it finds them at any new timer.
 //! - A deadline of `u64::MAX` ("never") takes no room, and cannot block a later timer of its task.

@@ -135,7 +135,7 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
     where
         S::Value: Copy,
     {
-        // A timer that becomes due later fires at the next alarm. So work that arms its own timer
+        // A timer that becomes due later fires at the next alarm, so work that arms its own timer
         // for now cannot keep the interrupt busy.
         let now = self.with(Service::now);
         while let Some((value, expiry)) = self.with(|service| service.take_due(now, &period)) {

@@ -8,7 +8,7 @@
 //! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`,
 //! `posix_spawn`, a bare `clone`) has to call `exec` before it uses anything of this crate.
 //!
-//! A fork tries each lock, and never waits for one while it keeps others. So it cannot deadlock
+//! A fork tries each lock, and never waits for one while it keeps others, so it cannot deadlock
 //! with threads that take the locks in any order. A fork leaves out a lock that stays taken for two
 //! seconds. A thread that forks inside of a clock or an alarm holds such a lock itself. Leaves are
 //! locks under which no such code runs: a fork always waits for them.

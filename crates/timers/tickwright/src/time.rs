@@ -77,7 +77,7 @@
 //! `epoll` instance with the parent, so it must make its own.
 //!
 //! In the child all locks are free and their data is whole, whatever other threads did at the
-//! moment of the fork. The fork waits for those threads. So do not fork inside of a
+//! moment of the fork. The fork waits for those threads, so do not fork inside of a
 //! [`Clock`], an [`Alarm`] or an [`Origin`](crate::scheduler::Origin). Also do not fork while you
 //! hold a lock that one of these takes. A fork inside of one of these takes two seconds longer. A
 //! child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but nothing of this

@@ -14,7 +14,7 @@ use crate::time::{Instant as Point, Ticks};
 /// A timer queue whose times are [`Instant`]s and [`Duration`]s of the standard library, for a loop
 /// of your own.
 ///
-/// The queue never reads a clock: the caller passes the time. So a test passes any time that it
+/// The queue never reads a clock: the caller passes the time, so a test passes any time that it
 /// likes, and needs no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the
 /// standard library has no time, its times are [`time::Instant`](Point)s.
 ///

@@ -189,7 +189,7 @@ fn a_fast_re_arm_against_cancel_then_re_arm_and_expiry() {
             move || t.publish(1, EARLIER),
             move || {
                 c.timer.cancel();
-                // The word is the same as before. So a compare-exchange of the other thread may
+                // The word is the same as before, so a compare-exchange of the other thread may
                 // succeed, and that is correct.
                 c.timer.modify(70).unwrap();
             },

@@ -317,7 +317,7 @@ fn re_arm_then_cancel_against_a_pass() {
     });
 }
 
-/// The timer's own callback armed it for now. So it was popped, and waits for the next pass.
+/// The timer's own callback armed it for now, so it was popped, and waits for the next pass.
 #[test]
 fn cancel_sync_against_one_that_re_arms_itself_for_now() {
     explore(Some(3), || {

@@ -375,7 +375,7 @@ fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
             secs(1),
             Boxed::new(move |firing| {
                 running.send(()).unwrap();
-                // A timer that was cancelled during its run cannot be started. So this loop ends
+                // A timer that was cancelled during its run cannot be started, so this loop ends
                 // when the other thread waits: it cancels and waits under one hold of the lock.
                 let again = Timing::after(secs(1));
                 while firing.scheduler().start(firing.id, again).is_ok() {

@@ -230,7 +230,7 @@ fn armed_anew_from_its_own_callback() {
         m.set.end_urgent();
         m.set.begin_pass();
         let due = m.set.take().unwrap();
-        // The callback arms the tick for now, and then urgent work begins. So the tick does not run
+        // The callback arms the tick for now, and then urgent work begins, so the tick does not run
         // again in this pass, and waits in the next.
         m.set.start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip)).unwrap();
         m.set.begin_urgent();

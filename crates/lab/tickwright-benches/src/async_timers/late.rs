@@ -96,7 +96,7 @@ fn nap<S: Sleeps>(library: Library, some: Range<u64>, clock: OsClock) -> Result<
             if interrupt::requested() {
                 break;
             }
-            // The durations are in step with no tick.
+            // The durations differ, so that they are not multiples of a tick.
             let nap = Duration::from_nanos(1_000_000 + at * 7_919 % 1_000_000);
             let begun = clock.now();
             S::sleep(nap).await;

@@ -33,7 +33,7 @@ pub(crate) struct Lost {
 
 /// The sleeps of all threads that are kept at a time.
 const MOST: usize = 160_000;
-/// The delays of the sleeps, in turn, in nanoseconds: below this, and in step with no tick.
+/// The delays of the sleeps are below this, in nanoseconds, and are not multiples of a tick.
 const LONGEST_NS: u64 = 50_000;
 /// The delay of the sleep by which a thread knows that all its earlier ones are over.
 const LAST: Duration = Duration::from_millis(200);

@@ -70,7 +70,7 @@ enum Mode {
 }
 
 impl LatencyArgs {
-    /// The arguments of `latency run`, which run when no mode is named.
+    /// The arguments of `latency run`, the mode when none is named.
     pub(crate) fn run(&self) -> &RunArgs {
         &self.run
     }

@@ -57,7 +57,9 @@ fn temporary() -> PathBuf {
     if is_plain { named } else { "/tmp".into() }
 }
 
-/// A recorded program may give up the rights of root. Its later processes then make rings as
+/// Creates a folder for the rings of the recorded processes.
+///
+/// A recorded program may give up the rights of root, so that its later processes create rings as
 /// another user. That user may write to the folder but not list it, and other users cannot guess
 /// its name.
 fn make(under: &Path) -> io::Result<(PathBuf, File)> {

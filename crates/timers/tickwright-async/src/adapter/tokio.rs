@@ -48,7 +48,7 @@ struct State {
 
 impl TimerSettings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
-    /// all of them. The timers go by the clock of the runtime. So `tokio::time::pause` and
+    /// all of them. The timers go by the clock of the runtime, so `tokio::time::pause` and
     /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
     /// to the next millisecond, and so are these timers: they fire when tokio's own do. A clock
     /// that [`TimerSettings`] set is ignored. A panic of a waker does not end the task.

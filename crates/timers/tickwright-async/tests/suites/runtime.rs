@@ -22,7 +22,7 @@ crate::behaviours! {
 
 fn a_task_that_wakes_itself_lets_the_timers_fire(scene: &Scene) {
     if !scene.is_real() {
-        // A virtual clock stands still while a task is ready. So the task moves it.
+        // A virtual clock stands still while a task is ready, so the task moves it.
         let task = scene.task();
         let mut sleep = pin!(scene.timers.sleep(scene.span(10)));
         for _ in 0..10 {

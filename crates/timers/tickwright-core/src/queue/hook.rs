@@ -307,7 +307,7 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
     /// compile. There [`with_identity`](Self::with_identity) works without the feature.
     ///
-    /// The queue is all zeros. So a static of it lies in `.bss`, and takes no flash.
+    /// The queue is all zeros, so a static of it lies in `.bss`, and takes no flash.
     #[must_use]
     pub const fn new() -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -514,8 +514,8 @@ impl<'a, F: Family, T> Hooks<'a, F, T> {
     #[inline]
     fn timer(p: HookPtr<F>) -> TimerRef<'a, F, T> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
-        // type), from a reference to the whole object. That happened in `claim`, or in `find` from
-        // a timer that this queue owns and so links. `Timer` is `repr(C)` with the hook first; 2.
+        // type), from a reference to the whole object. `claim` did so, or `find` did so with a
+        // timer that this queue owns and links. `Timer` is `repr(C)` with the hook first; 2.
         // that reference was valid for 'a (scoped by type, pinned by the condition of
         // `insert_pinned_at`). 3. Only the queue calls the store, whose field is private to this
         // crate, so no handle of another store comes here.

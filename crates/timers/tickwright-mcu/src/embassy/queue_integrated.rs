@@ -22,7 +22,7 @@ type Item = Timer<SortedList, Sleeper>;
 
 /// The timer queue in the tasks. No allocation and no bound: each task brings its own storage.
 ///
-/// The storage has an owner word. So a task may sleep in several queues, one after the other. A
+/// The storage has an owner word, so a task may sleep in several queues, one after the other. A
 /// queue refuses a task that sleeps in another queue.
 pub struct Queue {
     timers: HookQueue<'static, SortedList, Sleeper>,

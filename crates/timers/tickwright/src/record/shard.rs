@@ -30,7 +30,7 @@ struct Log {
 /// What the trace says of the timer.
 #[derive(Debug, Default)]
 struct State {
-    /// Whether the timer is pending by its last event.
+    /// Whether the timer is pending after its last event.
     pending: bool,
     /// Whether the expiry that the shard has begun is in the trace already.
     fire_recorded: bool,

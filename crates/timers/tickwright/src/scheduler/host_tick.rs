@@ -13,9 +13,9 @@
 //!   programmed timers too late (fixed by f7572f693).
 //! - Here, [`take`](TimerSet::take) runs the host tick last among the timers of its own tick.
 //!   In Xenomai a priority in the sort key does that. The heap compared this priority as an
-//!   unsigned number, and the tree still does. So among equals the least urgent timer comes first.
+//!   unsigned number, and the tree still does, so among equals the least urgent timer comes first.
 //! - In Xenomai the tick's handler may run beside that of another timer, and only sets a flag. Here
-//!   the callback itself waits. So the code that waits for the tick gets what the policy for missed
+//!   the callback itself waits, so the code that waits for the tick gets what the policy for missed
 //!   periods gives. Skip gives one run and the number of overruns. Burst gives one run for each
 //!   period.
 //! - If nothing else is pending, no alarm is set until the urgent work ends.

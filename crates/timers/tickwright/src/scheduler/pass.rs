@@ -248,7 +248,7 @@ impl<P> TimerSet<P> {
 
     /// A lower bound of [`next_wake`](Self::next_wake), at the cost of the queue's own bound. That
     /// cost is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a
-    /// pass that took all due timers, the bound is in the future. So a driver wakes too early at
+    /// pass that took all due timers, the bound is in the future, so a driver wakes too early at
     /// most once for each bucket.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound may be that of a host tick, and no thread should wake for it now.

@@ -27,7 +27,7 @@ pub trait Origin {
     fn site(&self) -> Site;
 }
 
-/// The key holds the address of the text. So equal texts at two addresses are two origins.
+/// The key holds the address of the text, so equal texts at two addresses are two origins.
 impl Origin for Site {
     fn key(&self) -> [usize; 3] {
         [self.name.as_ptr().addr(), self.file.as_ptr().addr(), self.line as usize]

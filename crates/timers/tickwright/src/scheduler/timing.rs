@@ -47,7 +47,7 @@ pub enum Missed {
     Burst,
     /// Missed periods are left out, and counted as overruns. No drift.
     Skip,
-    /// The next period begins when the callback ends, even if no period was missed. So the timer
+    /// The next period begins when the callback ends, even if no period was missed, so the timer
     /// drifts at each firing, by its lateness and by the duration of its callback.
     Delay,
     /// The timer is due one period after its previous due time, but never before now. Schedulers of
@@ -57,7 +57,7 @@ pub enum Missed {
     /// The grid stays while no period is missed. After a miss a new grid begins, one period after
     /// the late run. The persistent events (`EV_PERSIST`) of libevent do this. What tokio calls
     /// `Delay` does it, too, except that in tokio a run that is 5 ms late already counts as a miss.
-    /// The repeat of libuv has no grid: it counts from the run each time. So it drifts as
+    /// The repeat of libuv has no grid: it counts from the run each time, so it drifts as
     /// [`Delay`](Self::Delay) does, except by the duration of the callback.
     Persist,
 }
@@ -167,7 +167,7 @@ impl Timing {
     }
 
     /// Allows the timer to be this much later than asked for. The scheduler chooses the roundest
-    /// tick within that time. So timers meet at that tick, and one wake-up serves them all. The
+    /// tick within that time, so timers meet at that tick, and one wake-up serves them all. The
     /// slack is rounded down to 1024 ns and to four significant bits, so from 8 us on at least
     /// seven eighths of it remain. It is at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {

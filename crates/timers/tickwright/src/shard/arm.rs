@@ -62,7 +62,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     /// Like [`modify`](Self::modify), for a caller that knows the time, in the shard's ticks.
     ///
-    /// The unlocked path then uses `now`, and reads no clock. So it needs no lock under any clock.
+    /// The unlocked path then uses `now`, and reads no clock, so it needs no lock under any clock.
     /// A wrong `now` costs precision or a lock, but never correctness. The path under the lock does
     /// not trust `now`: it reads the shard's clock. A shard without a clock learns the time from
     /// [`advance`](super::Shard::advance) alone.

@@ -73,7 +73,7 @@ pub(super) fn advance<G: WheelGeometry>(
     let (mut left, mut delivered) = (budget, 0);
     let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
     let thread = this_thread();
-    // After `Tick::MAX` no tick follows at which a timer that is armed meanwhile could fire. So at
+    // After `Tick::MAX` no tick follows at which a timer that is armed meanwhile could fire, so at
     // `Tick::MAX` a pass fires at most as many timers as were pending when it began.
     let most = if now == Tick::MAX { state.len() } else { usize::MAX };
     while delivered < most

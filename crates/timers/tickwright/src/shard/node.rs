@@ -146,7 +146,7 @@ pub(super) type RecordOf<G> = geometry::RecordOf<G, Link<G>>;
 
 // SAFETY: 1. All fields but `record` are `Sync` by themselves. 2. `record` is reached through
 // `Records` alone, which lives inside a shard's lock, and only for nodes in that shard's wheels. 3.
-// A node is in the wheels of one shard at a time (invariant 1 of `proof.rs`). So its record is
+// A node is in the wheels of one shard at a time (invariant 1 of `proof.rs`), so its record is
 // never reached under the locks of two shards at once.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 

@@ -133,7 +133,7 @@ impl<K: Clock> Parker<K> {
     /// Sleeps until the alarm goes off. One thread at a time should wait: if several do,
     /// [`Woken::Due`] goes to one of them.
     ///
-    /// A clock may jump, and no thread is notified of a step of the wall clock. So while an alarm
+    /// A clock may jump, and no thread is notified of a step of the wall clock, so while an alarm
     /// is set, the thread looks every [`longest_sleep`](Clock::longest_sleep). It notices a jump or
     /// a step that much later at most.
     pub fn wait(&self) -> Woken {

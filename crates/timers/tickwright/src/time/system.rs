@@ -81,7 +81,7 @@ impl Clock for SystemClock {
 ///
 /// The true offset lies between two bounds. One is the wall minus the steady time read after it;
 /// the other is the wall minus the steady time read before it. The function moves the known offset
-/// into these bounds and no further. So the known offset never moves away from the true one, and
+/// into these bounds and no further, so the known offset never moves away from the true one, and
 /// after a few readings it no longer changes.
 ///
 /// Clocks that show whole granules are behind by up to one each. The lower bound is wider by two,

@@ -6,7 +6,7 @@ use super::Instant;
 
 /// How long a queue's tick is. Tick 0 begins at the clock's [`Instant::ZERO`].
 ///
-/// Deadlines round up and `now` rounds down. So a timer that the queue calls due is due on the
+/// Deadlines round up and `now` rounds down, so a timer that the queue calls due is due on the
 /// clock, too.
 ///
 /// ```
@@ -57,8 +57,8 @@ impl Ticks {
         self.divide(now.as_nanos()).0
     }
 
-    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length. So x
-    /// r / 2^64 = x / length - (x e / length) / 2^64. The subtracted term is less than 1. So the
+    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x
+    /// r / 2^64 = x / length - (x e / length) / 2^64. The subtracted term is less than 1, so the
     /// product, rounded down, is the quotient or one less.
     #[inline]
     const fn divide(self, x: u64) -> (u64, u64) {

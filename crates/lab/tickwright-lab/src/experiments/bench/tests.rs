@@ -234,8 +234,8 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
     );
 }
 
-/// Runs the first cells of a request on a queue under the name of `list/slab`, which answers
-/// wrongly. Returns what is said, and the number of times of the structure.
+/// Runs the first cells of a request on a wrong queue under the name of `list/slab`. Returns the
+/// error, and how many times of the structure were measured.
 fn wrong(words: &[&str], queue: impl crate::structures::candidate::Timed) -> (String, usize) {
     let plan = planned(words).timed;
     let queue = RefCell::new(queue);

@@ -4,7 +4,7 @@
 //! This process kills the load's process group when a run ends, and with it the processes that the
 //! load has started.
 //!
-//! The load has a process group of its own. So Ctrl-C reaches it through this process only, after
+//! The load has a process group of its own, so Ctrl-C reaches it through this process only, after
 //! the figures are taken.
 
 mod worker;

@@ -38,7 +38,7 @@ pub trait Cells<P>: Sized {
     /// does. Returns the new cell's index. Among more than eight cells, only those between the two
     /// places move.
     fn replace(&mut self, at: usize, cell: Cell<P>) -> usize;
-    /// As [`replace`](Self::replace), for the last cell.
+    /// Replaces the last cell, as [`replace`](Self::replace) does.
     fn replace_last(&mut self, cell: Cell<P>);
     fn clear(&mut self);
     fn heap_bytes(&self) -> usize {

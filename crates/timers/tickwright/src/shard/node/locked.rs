@@ -321,7 +321,7 @@ impl<G: WheelGeometry> Set<G> {
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
     ///
-    /// A timer leaves a shard only under that shard's lock. So the number is right when it is read
+    /// A timer leaves a shard only under that shard's lock, so the number is right when it is read
     /// again under the lock.
     pub(crate) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
         loop {
