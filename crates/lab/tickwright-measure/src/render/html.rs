@@ -61,7 +61,8 @@ fn title((file, report): &(String, Report)) -> (String, Option<String>) {
 }
 
 fn counted(reports: usize) -> String {
-    if reports == 1 { "One result.".into() } else { format!("{reports} results.") }
+    let results = if reports == 1 { "One result".into() } else { format!("{reports} results, each") };
+    format!("Measurements of data structures for timers. {results} with the command that repeats it.")
 }
 
 fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fmt::Result {
@@ -116,7 +117,7 @@ fn findings(out: &mut String, findings: &[Finding]) -> core::fmt::Result {
     let published = findings.iter().any(|finding| finding.published.is_some());
     writeln!(
         out,
-        "<h3>Findings</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Findings\"><table class=\"words\">"
+        "<h3>Findings</h3>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Findings\"><table class=\"words findings\">"
     )?;
     let column = if published { "<th>published</th>" } else { "" };
     writeln!(out, "<thead><tr><th>what</th>{column}<th>here</th><th>verdict</th></tr></thead><tbody>")?;
@@ -124,10 +125,12 @@ fn findings(out: &mut String, findings: &[Finding]) -> core::fmt::Result {
         let (class, sign) = sign(finding);
         write!(out, "<tr><td>{}</td>", escape(&finding.about))?;
         if published {
-            write!(out, "<td>{}</td>", escape(finding.published.as_deref().unwrap_or("")))?;
+            let published = finding.published.as_deref().unwrap_or("");
+            write!(out, "<td data-of=\"published\">{}</td>", escape(published))?;
         }
         let words = finding.conclusion();
-        writeln!(out, "<td>{}</td><td class=\"{class}\">{sign} {words}</td></tr>", escape(&finding.here))?;
+        write!(out, "<td data-of=\"here\">{}</td>", escape(&finding.here))?;
+        writeln!(out, "<td class=\"{class}\">{sign} {words}</td></tr>")?;
     }
     writeln!(out, "</tbody></table></div>")
 }

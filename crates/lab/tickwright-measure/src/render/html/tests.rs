@@ -51,7 +51,7 @@ fn a_verdict_has_a_sign_and_a_plot_has_its_points() {
     assert!(page.contains("<td class=\"bad\">\u{25bc} MISSED</td>"));
     assert!(page.contains("<th>published</th>") && page.contains("5.5 %"));
     assert!(page.contains("<td>heap4</td><td class=\"figure\">1k</td><td class=\"figure\">30</td>"));
-    assert!(page.contains("One result.") && page.contains("seed   7"));
+    assert!(page.contains("One result with") && page.contains("seed   7"));
 }
 
 #[test]
