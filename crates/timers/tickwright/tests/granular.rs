@@ -143,7 +143,7 @@ impl<G: WheelGeometry> Scene<G> {
     fn is_in_time(&self, timer: &SharedTimer<G>, deadline: u64, how: &str) {
         let now = self.now();
         let due = self.shards.shard(timer.shard()).unwrap().next_expiry().expect("the timer is pending");
-        // In a pass, a deadline that has come fires at the next tick.
+        // A timer that a pass arms for a time that has come fires at the next tick.
         let latest = deadline + (self.lateness)(deadline - now).max(1);
         assert!((deadline..=latest).contains(&due), "{how} at {now} for {}: {due}", deadline - now);
     }

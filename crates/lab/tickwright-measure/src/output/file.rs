@@ -85,7 +85,7 @@ impl TextFile {
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
-    /// `None` for a file that is written in place, and after the draft has its name.
+    /// `None` if the file is written in place, or once the draft was renamed.
     draft: Option<(Draft, PathBuf)>,
 }
 

@@ -5,11 +5,11 @@ use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
-/// The time at the first reading. So a program can name times before its start, such as that of an
-/// interval that is an hour behind.
+/// The time at the first reading, a day, so that a program can name times before its start, such as
+/// that of an interval that is an hour behind.
 const START: Duration = Duration::from_secs(86_400);
 
-/// Windows shows 100 ns, macOS the date in microseconds.
+/// The steps of the system's wall clock, in ns: 100 ns on Windows, a microsecond on macOS.
 pub(super) const GRANULE: i64 = 1000;
 
 pub(super) fn monotonic() -> u64 {
