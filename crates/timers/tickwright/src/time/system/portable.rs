@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 /// that of an interval that is an hour behind.
 const START: Duration = Duration::from_secs(86_400);
 
-/// The steps of the system's wall clock, in ns: 100 ns on Windows, a microsecond on macOS.
+/// The coarsest step of a wall clock here, in ns: 100 ns on Windows, a microsecond on macOS.
 pub(super) const GRANULE: i64 = 1000;
 
 pub(super) fn monotonic() -> u64 {
