@@ -68,7 +68,8 @@
 //!   the timer was held back twice in a row.
 //! - Its lateness is at most the sum of three: its [resolution](TimerSettings::resolution) of 16.4
 //!   us, your slack, and the machine's time to wake a thread. While thousands of timers fire in a
-//!   second, the thread [gathers](TimerSettings::gather) those of 400 us, and they may be later.
+//!   second, the thread [gathers](TimerSettings::gather) those of 400 us, and they are later by up
+//!   to that. Up to 1,000 timers in any second never begin this.
 //! - No duration is too long and no input panics.
 //! - A driver with nothing due does not wake. A timer that was dropped may wake the driver once
 //!   more.

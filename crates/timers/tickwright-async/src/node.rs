@@ -46,7 +46,7 @@ pub(crate) struct Core {
     pub(crate) shards: Box<[Shard]>,
     pub(crate) time: Time,
     pub(crate) driver: Driver,
-    pub(crate) pace: Pace<Taken>,
+    pub(crate) pace: Pace,
     /// The number of handles. Timers are none.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]
@@ -176,8 +176,6 @@ impl core::fmt::Debug for Locked {
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) timers: Vec<(Arc<Node>, Option<Waker>)>,
-    /// How many different ticks were due.
-    pub(crate) ticks: u64,
     /// How many wakers were called, and the first panic of one.
     pub(crate) woken: usize,
     pub(crate) panic: Option<Box<dyn Any + Send>>,

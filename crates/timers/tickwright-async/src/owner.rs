@@ -189,7 +189,6 @@ impl Owner {
                     return Poll::Pending;
                 }
                 State::Fired if has_fired_for(node, self.deadline) => {
-                    node.core.pace.handed.call();
                     return self.flags.end(coop::FIRED, node, cx.waker());
                 }
                 // It fired for its earlier deadline just as it got a later one, or it fired for no

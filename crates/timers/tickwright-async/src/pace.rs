@@ -1,84 +1,74 @@
-//! How often the driver thread wakes, and who calls the wakers.
+//! How often the driver thread wakes.
 //!
 //! A wake-up of the driver costs two switches of threads, whether it fires one timer or a hundred.
-//! While few ticks come due, the driver wakes for each. While many do, it rests after each pass,
-//! and the next pass fires what has come due meanwhile.
+//! While few wake-ups fire timers, the driver wakes for each tick. While many do, it rests after
+//! each pass, and the next pass fires what has come due meanwhile.
 //!
 //! ```text
 //!   due     |   |  |      | || ||| |||| ||| ||| || |||| |||      |
 //!   passes  ^   ^  ^      ^ ^^ ^^^ ^^^^  ^      ^      ^         ^
-//!                         64 ticks in a window > <----> rest
+//!                               the load is full <----> rest
 //! ```
 //!
-//! A waker that the driver calls wakes a thread of the executor, which would often run one task,
-//! and sleep again, before the driver has called the next waker. A driver that rests therefore
-//! calls one waker of a batch, and [hands over](Handed) the others. The poll of that task calls
-//! them, on the executor's own thread. What nobody has called is called by the driver in its next
-//! pass.
+//! The driver calls each waker in the pass that fires its timer. A poll that called wakers of other
+//! tasks would save switches of threads. But a task may hold locks while it polls, and a waker of
+//! another task may wait for them.
 
-use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicU64, Ordering};
 
-/// The length of a window in ns: 33.6 ms.
-const WINDOW: u64 = 1 << 25;
+/// What a wake-up that fires adds to the load, in ns: the load stays even at 2,000 in a second.
+const SHARE: u64 = 500_000;
 
-/// From this many due ticks in a window on, the driver rests: 1,907 ticks in a second. A driver
-/// that rests goes on if half of its rests in a window end with a due tick, because tasks that a
-/// pass wakes together set their next timers to the same tick.
-const BUSY: u64 = 64;
+/// With this load the driver begins to rest. A thousand timers in a second, in any grouping, do not
+/// reach it: they add half a second while a second takes one away.
+const FULL: u64 = 1_000 * SHARE;
 
-/// How often different ticks came due. The driver counts them whether it rests or not, so that a
-/// rest does not hide what made it necessary.
+/// The longest rest in ns.
+const LONGEST: u64 = 10_000_000;
+
+/// How much the driver fires. The time takes the load away.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// When the window began.
-    begun: u64,
-    /// How many ticks came due in the window.
-    ticks: u64,
+    /// When the driver noted it.
+    at: u64,
+    /// In ns, up to [`FULL`].
+    level: u64,
     is_busy: bool,
 }
 
 impl Load {
-    /// Notes a pass at `now` that found `ticks` due ticks. Returns whether to rest after it.
-    fn note(&mut self, now: u64, ticks: u64, rest: u64) -> bool {
-        self.ticks += ticks;
-        self.is_busy |= self.ticks >= BUSY && now.saturating_sub(self.begun) < WINDOW;
-        let enough = if self.is_busy { BUSY.min(WINDOW / 2 / rest.max(1)) } else { BUSY };
-        if let Some(length) = now.checked_sub(self.begun).filter(|length| *length >= WINDOW) {
-            // A window without a pass is longer: its rate counts.
-            self.is_busy = self.ticks >= (length / WINDOW).saturating_mul(enough);
-            (self.begun, self.ticks) = (now, 0);
-        }
+    /// Notes a pass at `now` that fired so many timers. Returns whether to rest after it.
+    fn note(&mut self, now: u64, fired: u64) -> bool {
+        // A rest gathers the timers of several wake-ups, and each of them counts.
+        let count = fired.min(if self.is_busy { 1_000 } else { 1 });
+        // What fires was due since the last pass, even if the driver is late.
+        let passed = now.saturating_sub(core::mem::replace(&mut self.at, now));
+        self.level = (self.level + count * SHARE).saturating_sub(passed).min(FULL);
+        self.is_busy = if self.is_busy { self.level > 0 } else { self.level == FULL };
         self.is_busy
     }
 }
 
 /// The pace of a driver.
 #[derive(Debug)]
-pub(crate) struct Pace<T> {
+pub(crate) struct Pace {
     /// How long a rest is, in ns; 0: there is none.
     rest: u64,
     /// The end of the rest. A thread that reads an old value wakes the driver once more.
     rests_until: AtomicU64,
-    /// What a pass hands over.
-    pub(crate) handed: Handed<T>,
 }
 
-impl<T: Default> Pace<T> {
+impl Pace {
     pub(crate) fn new(rest: u64) -> Self {
-        Self { rest, rests_until: AtomicU64::new(0), handed: Handed::default() }
+        Self { rest: rest.min(LONGEST), rests_until: AtomicU64::new(0) }
     }
 
-    /// Whether the wakers of this pass are handed over.
-    pub(crate) fn hands_over(&self, load: &Load) -> bool {
-        load.is_busy && self.rest > 0
-    }
-
-    /// Notes a pass at `now` that found `ticks` due ticks. The next one begins at `next`, or after
-    /// the rest. Returns the time.
-    pub(crate) fn next(&self, load: &mut Load, now: u64, ticks: u64, next: u64) -> u64 {
-        let until = if load.note(now, ticks, self.rest) { now.saturating_add(self.rest) } else { 0 };
+    /// Notes a pass at `now` that fired so many timers. The next one begins at `next`, or after the
+    /// rest. Returns the time.
+    pub(crate) fn next(&self, load: &mut Load, now: u64, fired: u64, next: u64) -> u64 {
+        let until = if load.note(now, fired) { now.saturating_add(self.rest) } else { 0 };
         self.rests_until.store(until, Ordering::Relaxed);
-        if self.handed.any() { now.saturating_add(self.rest) } else { next.max(until) }
+        next.max(until)
     }
 
     /// The time, or the end of the rest if that is later.
@@ -87,38 +77,5 @@ impl<T: Default> Pace<T> {
     }
 }
 
-/// What one thread gives and any thread may take. A look that finds nothing costs one load.
-#[derive(Debug, Default)]
-pub(crate) struct Handed<T> {
-    /// 1 if there may be something. Written under the lock.
-    any: AtomicU32,
-    all: Mutex<T>,
-}
-
-impl<T: Default> Handed<T> {
-    #[inline]
-    pub(crate) fn any(&self) -> bool {
-        // Relaxed: whoever gives calls a waker or looks again, and either comes after the store.
-        self.any.load(Ordering::Relaxed) != 0
-    }
-
-    pub(crate) fn give(&self, add: impl FnOnce(&mut T)) {
-        let mut all = lock(&self.all);
-        add(&mut all);
-        self.any.store(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn take(&self) -> T {
-        if !self.any() {
-            return T::default();
-        }
-        let mut all = lock(&self.all);
-        self.any.store(0, Ordering::Relaxed);
-        core::mem::take(&mut all)
-    }
-}
-
-#[cfg(all(test, loom))]
-mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -81,12 +81,15 @@ impl TimerSettings {
     }
 
     /// Sets how long the thread of [`start`](Self::start) gathers due timers while many fire: 400
-    /// us without this call. When timers of more than 1,907 different ticks fire in a second, it
-    /// begins to rest this long after each pass, and the next pass fires all that came due
-    /// meanwhile. It ends that when less than half of its rests find a due timer. A timer may be
-    /// later by this time, and by this time again if the task that was woken first is not polled.
-    /// Up to 1,000 timers in a second never begin it. Zero: never gather, which costs a wake-up of
-    /// the thread for each tick.
+    /// us without this call, at most 10 ms (a longer time counts as 10 ms). While it gathers, it
+    /// rests this long after each wake-up, and the next one fires all that came due meanwhile. A
+    /// timer is later by at most this time. Zero: never gather.
+    ///
+    /// The thread counts its wake-ups that fire a timer, and takes off 2,000 for each second, down
+    /// to 0. It begins to gather at a count of 1,000: after 1/8 s of 10,000 wake-ups in a second.
+    /// Up to 1,000 timers in any second never begin it, however they are grouped. While it gathers,
+    /// it counts timers instead, up to 1,000, and it goes on until the count is 0. That takes half
+    /// a second without timers, or a second of 1,000 timers.
     #[must_use]
     pub fn gather(self, gather: Duration) -> Self {
         Self { gather, ..self }

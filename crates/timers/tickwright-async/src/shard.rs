@@ -27,7 +27,6 @@ use std::panic::{catch_unwind, resume_unwind};
 use tickwright_core::Key;
 
 use crate::node::{Core, Locked, Node, Shard, State, Taken};
-use crate::pace::Handed;
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 
@@ -39,17 +38,8 @@ pub(crate) struct NotFiled;
 const BATCH: usize = 32;
 
 impl Taken {
-    /// Calls every waker, even if one panics. No lock is held. With `handed` it calls one waker,
-    /// and hands over the others before.
-    pub(crate) fn release(&mut self, handed: Option<&Handed<Self>>) {
-        let first = handed.and_then(|_| self.timers.iter().position(|(_, waker)| waker.is_some()));
-        if let (Some(handed), Some(first)) = (handed, first) {
-            self.timers.swap(0, first);
-            let others = self.timers.drain(1..);
-            if others.len() > 0 {
-                handed.give(|all| all.timers.extend(others));
-            }
-        }
+    /// Calls every waker, even if one panics. No lock is held.
+    fn release(&mut self) {
         for (node, waker) in self.timers.drain(..) {
             let Some(waker) = waker else { continue };
             self.woken += 1;
@@ -65,32 +55,10 @@ impl Taken {
     /// # Panics
     /// Resumes the first panic of a waker.
     pub(crate) fn end(mut self) -> usize {
-        self.release(None);
+        self.release();
         match self.panic.take() {
             Some(panic) => resume_unwind(panic),
             None => self.woken,
-        }
-    }
-}
-
-impl Handed<Taken> {
-    /// Calls the wakers that were handed over. A poll calls this on the thread of its executor.
-    #[inline]
-    pub(crate) fn call(&self) {
-        if self.any() {
-            self.call_all();
-        }
-    }
-
-    #[cold]
-    fn call_all(&self) {
-        let mut taken = self.take();
-        taken.release(None);
-        // The task of this poll did not panic, so the driver reports it.
-        if let Some(panic) = taken.panic {
-            self.give(|all| {
-                all.panic.get_or_insert(panic);
-            });
         }
     }
 }
@@ -191,21 +159,14 @@ impl Core {
     /// Fires the due timers of all shards, on this thread. Returns what it has fired, and the tick
     /// at which the next timer is filed; [`u64::MAX`] if none is.
     pub(crate) fn pass(&self) -> (Taken, u64) {
-        self.pass_to(None)
-    }
-
-    /// Like [`pass`](Self::pass). With `handed` it calls one waker of each batch, and hands over
-    /// the others.
-    pub(crate) fn pass_to(&self, handed: Option<&Handed<Taken>>) -> (Taken, u64) {
         let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
-            next = next.min(self.run_shard(shard, &mut taken, handed));
+            next = next.min(self.run_shard(shard, &mut taken));
         }
         (taken, next)
     }
 
-    fn run_shard(&self, shard: &Shard, taken: &mut Taken, handed: Option<&Handed<Taken>>) -> u64 {
-        let mut last = u64::MAX;
+    fn run_shard(&self, shard: &Shard, taken: &mut Taken) -> u64 {
         loop {
             let nanos = self.time.now();
             let now = self.time.tick(nanos);
@@ -214,7 +175,6 @@ impl Core {
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
-                taken.ticks += u64::from(core::mem::replace(&mut last, expired.expiry) != expired.expiry);
                 state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.time.start(due)));
             }
             let next = state.raise_alarm();
@@ -225,7 +185,7 @@ impl Core {
                 }
                 continue;
             }
-            taken.release(handed);
+            taken.release();
         }
     }
 

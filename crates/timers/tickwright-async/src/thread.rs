@@ -47,15 +47,9 @@ impl Core {
 
     /// Fires what is due, at the driver's pace. Returns what it has fired, and when to fire again.
     pub(crate) fn turn(&self, load: &mut Load) -> (Taken, u64) {
-        let (pace, now) = (&self.pace, self.time.now());
-        // No poll has called these in time.
-        let mut late = pace.handed.take();
-        late.release(None);
-        // Without handles the thread may end, and nobody would look again.
-        let hands_over = pace.hands_over(load) && self.handles.load(Ordering::Acquire) > 0;
-        let (mut fired, next) = self.pass_to(hands_over.then_some(&pace.handed));
-        fired.panic = late.panic.or(fired.panic);
-        let next = pace.next(load, now, fired.ticks, self.time.start(next));
+        let now = self.time.now();
+        let (fired, next) = self.pass();
+        let next = self.pace.next(load, now, fired.woken as u64, self.time.start(next));
         (fired, next)
     }
 
@@ -77,8 +71,9 @@ impl Core {
         tests::refuse()?;
         let parker = Parker::try_new(SystemClock::Monotonic).ok_or(io::ErrorKind::OutOfMemory)?;
         // Several threads may have filed timers since the last thread's last look, and each has
-        // told only of its own. So the thread begins with a look at all shards.
-        self.look_at(&parker, 0);
+        // told only of its own. So the thread begins with a look at all shards, whether or not the
+        // last thread rested.
+        self.bring_forward(&parker, 0);
         let (core, alarm, mut load) = (Arc::clone(self), Arc::clone(&parker), Load::default());
         let drive = move || {
             let (fired, next) = core.turn(&mut load);
