@@ -39,7 +39,7 @@ codes! {
     /// The scheduler is being destroyed, or the runtime has no threads in this process.
     ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
     /// The clock, the system or a scheduler of one thread does not offer the operation.
-    UNSUPPORTED = ENOTSUP: c"the clock, the system or a scheduler of one thread does not offer that: create the scheduler with another clock, or without TW_SCHED_ONE_THREAD";
+    UNSUPPORTED = ENOTSUP: c"the clock, the system, a scheduler of one thread or the model of threads does not offer that: create the scheduler with another clock or without TW_SCHED_ONE_THREAD, or the runtime with another model";
     /// The system cannot start another thread.
     AGAIN = EAGAIN: c"the system has no thread or stack left: try again when threads have ended; a scheduler also works without a thread of its own, if you run it yourself";
     /// The process has no descriptor left.

@@ -62,6 +62,7 @@ static void sizes(void)
     EQUAL(tw_runtime_create(NULL, TW_MODEL_ONE_TO_ONE, NULL), -EINVAL);
     EQUAL(tw_runtime_create(&threads, (tw_model)0, NULL), -EINVAL);
     EQUAL(tw_runtime_create(&threads, TW_MODEL_MANAGER, NULL), -ENOTSUP);
+    CHECK(strstr(tw_strerror(-ENOTSUP), "another model") != NULL);
     CHECK(threads == NULL);
     for (i = 0; i < models; i++) {
         tw_thread thread;

@@ -21,7 +21,7 @@
  *   -ECANCELED  the object is being destroyed, or this process is a fork without its threads
  *   -ESRCH      no thread has the id
  *   -ETIMEDOUT  the time is over
- *   -ENOTSUP    the clock or the system does not offer this
+ *   -ENOTSUP    the clock, the system or the model of threads does not offer this
  *   -EAGAIN     the system cannot create a thread
  *   -EMFILE     the process has no descriptor left
  *   -EPERM      the calling thread does not hold the lock
