@@ -69,8 +69,8 @@ fn a_timer_is_armed_when_the_thread_has_ended() {
     }
 }
 
-/// Timers fire so often that the driver rests, and that a thread that polls calls the wakers of
-/// others. A waker that nobody calls would make this wait for ever.
+/// Timers fire so often that the driver rests. A waker that nobody calls would make this wait for
+/// ever.
 #[test]
 fn each_sleep_of_many_threads_ends_and_none_is_early() {
     let timers = Timers::new().unwrap();
