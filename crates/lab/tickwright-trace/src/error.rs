@@ -36,7 +36,7 @@ pub enum TraceError {
     },
     /// A line of a text is wrong.
     Line {
-        /// The number of the line, from 1 on.
+        /// The number of the line, from 1 on. 0: the source has no lines.
         line: u64,
         /// What is wrong.
         what: String,
@@ -69,6 +69,7 @@ impl fmt::Display for TraceError {
             Self::Damaged { position, events, what } => {
                 write!(f, "the block at byte {position} is damaged ({what}); {events} events precede it")
             }
+            Self::Line { line: 0, what } => f.write_str(what),
             Self::Line { line, what } => write!(f, "line {line}: {what}"),
             Self::Unfit(what) => f.write_str(what),
         }

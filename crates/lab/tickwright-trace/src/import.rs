@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`chrome`] | timer events of Chrome, Edge, Electron and Node's inspector, as JSON |
 //! | [`kernel`] | the Linux kernel's timer events: text of ftrace, trace-cmd, perf, babeltrace |
+//! | [`perfetto`] | the same events in a trace of Perfetto, as on Android |
 //!
 //! Each of them, and [`from_csv`](crate::text::from_csv), reads a source that is packed with gzip
 //! too. [`Source::guess`] finds out which of them a source is for. What they could not read is
@@ -11,6 +12,7 @@
 
 pub mod chrome;
 pub mod kernel;
+pub mod perfetto;
 
 mod calibration;
 mod guess;
@@ -31,7 +33,7 @@ use crate::writer::Writer;
 /// The counts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Lines of the source.
+    /// Lines of the source; 0 if it has none.
     pub lines: u64,
     /// Timer events that could not be read; they are lines, or events of a browser.
     pub unreadable: u64,

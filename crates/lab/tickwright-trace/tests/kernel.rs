@@ -5,6 +5,7 @@ use std::io::{BufReader, Cursor};
 use std::path::Path;
 
 use tickwright_trace::import::kernel::{Kernel, Options, import};
+use tickwright_trace::import::{Source, perfetto};
 use tickwright_trace::{Describer, Event, Profile, Reader, Remark, TraceError, What};
 
 const HZ: Options = Options { hz: Some(1000), of: String::new() };
@@ -401,4 +402,28 @@ fn a_program_that_no_library_sees_is_in_the_trace_of_the_kernel() {
     assert_eq!(of("timerfd_tmrproc", "arm"), [Some(29), Some(29), Some(30), Some(30), Some(29)]);
     assert_eq!((of("timerfd_tmrproc", "cancel").len(), of("timerfd_tmrproc", "fire").len()), (2, 3));
     assert_eq!(of("hrtimer_wakeup", "arm"), [Some(5), Some(5), Some(20)], "two sleeps and the poll");
+}
+
+/// `perf-script.pftrace` was made of `perf-script.txt` by the schema of Perfetto.
+#[test]
+fn a_trace_of_perfetto_has_the_figures_of_its_text() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let text = std::fs::read_to_string(samples.join("perf-script.txt")).unwrap();
+    let bytes = std::fs::read(samples.join("perf-script.pftrace")).unwrap();
+    assert_eq!(Source::guess(&bytes), Ok(Source::Perfetto));
+    let (file, found) = perfetto::import(&bytes[..], &Options::default(), Vec::new()).unwrap();
+    let mut events = Reader::new(&file[..]).unwrap().read_to_end().unwrap();
+    let (mut in_text, mut of_text, reader) = imported(&text, &Options::default());
+    in_text.count.lines = 0;
+    assert_eq!(found, in_text);
+    // Within a us, the text has processors in any order.
+    events.sort_by_key(|event| (event.time, event.cpu));
+    of_text.sort_by_key(|event| (event.time, event.cpu));
+    assert_eq!(events, of_text);
+    let described = |events: &[Event]| {
+        let mut describer = Describer::new(1_000_000);
+        events.iter().for_each(|event| describer.push(event));
+        describer.finish(reader.threads(), reader.sites())
+    };
+    assert_eq!(described(&events), described(&of_text));
 }

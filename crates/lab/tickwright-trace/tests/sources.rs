@@ -6,7 +6,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tickwright_trace::event::UNKNOWN;
-use tickwright_trace::import::{Source, Unpacked, chrome, kernel};
+use tickwright_trace::import::{Source, Unpacked, chrome, kernel, perfetto};
 use tickwright_trace::text::{from_csv, to_csv, to_json_lines};
 use tickwright_trace::{Event, Header, Reader, Remark, TraceError, What, Writer};
 
@@ -35,6 +35,7 @@ fn import(source: Source, bytes: &[u8]) -> Result<Held, TraceError> {
     let options = kernel::Options { hz: Some(250), ..kernel::Options::default() };
     let file = match source {
         Source::Kernel => kernel::import(bytes, &options, Vec::new())?.0,
+        Source::Perfetto => perfetto::import(bytes, &options, Vec::new())?.0,
         Source::Chrome => chrome::import(bytes, "test", Vec::new())?.0,
         Source::Csv => from_csv(bytes, &Header::of("csv"), Vec::new())?.0,
     };

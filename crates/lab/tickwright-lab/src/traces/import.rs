@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use tickwright_trace::import::{self, Imported, Unpacked, chrome, kernel};
+use tickwright_trace::import::{self, Imported, Unpacked, chrome, kernel, perfetto};
 use tickwright_trace::{Header, TraceError, text};
 
 use crate::error::LabError;
@@ -17,6 +17,8 @@ use crate::output::{self, OutputArgs};
 pub(crate) enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
     Kernel,
+    /// Perfetto, as on Android: protobuf with the timer events of ftrace.
+    Perfetto,
     /// Chrome, Edge, Electron, Node's inspector: JSON.
     Chrome,
     /// `tickwright export`, or any CSV with the same columns.
@@ -26,7 +28,7 @@ pub(crate) enum Source {
 /// Arguments of `import`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportArgs {
-    /// Text of another program, packed with gzip or not; - for standard input
+    /// Trace of another program, packed with gzip or not; - for standard input
     #[arg(value_name = "FILE")]
     from: PathBuf,
     /// File for the trace [default: the name of FILE with .twt, in the working directory]
@@ -44,6 +46,7 @@ impl From<import::Source> for Source {
     fn from(source: import::Source) -> Self {
         match source {
             import::Source::Kernel => Self::Kernel,
+            import::Source::Perfetto => Self::Perfetto,
             import::Source::Chrome => Self::Chrome,
             import::Source::Csv => Self::Csv,
         }
@@ -109,7 +112,7 @@ impl ImportArgs {
         }
         let name = self.from.file_name().map_or("trace".into(), |name| name.to_string_lossy());
         let mut stem = if name == "-" { "trace" } else { &*name };
-        for ending in [".gz", ".txt", ".csv", ".json", ".trace", ".log"] {
+        for ending in [".gz", ".txt", ".csv", ".json", ".trace", ".log", ".pftrace"] {
             stem = stem.strip_suffix(ending).filter(|rest| !rest.is_empty()).unwrap_or(stem);
         }
         let out = PathBuf::from(format!("{stem}.twt"));
@@ -130,9 +133,12 @@ impl ImportArgs {
         to: &mut dyn Write,
     ) -> Result<String, TraceError> {
         Ok(match source {
-            Source::Kernel => {
+            Source::Kernel | Source::Perfetto => {
                 let options = kernel::Options { hz: self.hz, of: name.into() };
-                let (_, found) = kernel::import(from, &options, to)?;
+                let (_, found) = match source {
+                    Source::Perfetto => perfetto::import(from, &options, to)?,
+                    _ => kernel::import(from, &options, to)?,
+                };
                 let queue = |name: &str, lines: &kernel::Lines| {
                     format!("{name}: {} starts, {} of them after a cancel\n", lines.starts, lines.restarts)
                 };

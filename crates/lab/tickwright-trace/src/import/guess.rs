@@ -2,13 +2,15 @@
 
 use core::fmt;
 
-use super::line;
+use super::{line, perfetto};
 
 /// What wrote a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
     Kernel,
+    /// Perfetto, as on Android: the same events as protobuf.
+    Perfetto,
     /// Chrome, Edge, Electron, Node's inspector.
     Chrome,
     /// CSV with the columns of [`text`](crate::text).
@@ -19,6 +21,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kernel => "text of the Linux kernel's timer events",
+            Self::Perfetto => "a trace of Perfetto",
             Self::Chrome => "a trace of a browser or of Node",
             Self::Csv => "CSV",
         })
@@ -48,6 +51,9 @@ impl Source {
     pub fn guess(beginning: &[u8]) -> Result<Self, &'static str> {
         if let Some((_, why)) = OTHERS.iter().find(|(first, _)| beginning.starts_with(first)) {
             return Err(why);
+        }
+        if perfetto::is_perfetto(beginning) {
+            return Ok(Self::Perfetto);
         }
         let mut shown = beginning.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
         match (shown.next(), shown.next()) {

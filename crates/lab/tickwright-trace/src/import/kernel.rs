@@ -157,12 +157,15 @@ pub struct Lines {
     pub cancels: u64,
 }
 
-struct Import<'o, W: Write> {
+/// What the readers of text and of protobuf share: it turns lines, or events, into a trace.
+pub(super) struct Import<'o, W: Write> {
     options: &'o Options,
     /// The target, kept here until the clocks are known.
     to: Option<W>,
     /// The lines by their times, and at equal times by their numbers.
     kept: BTreeMap<(Ns, u64), Kept>,
+    /// The number of the last of them.
+    kept_number: u64,
     /// The time of the last line that has one. A line about a loss has this time.
     read_to: Ns,
     writer: Option<Writer<W>>,
@@ -182,17 +185,20 @@ struct Import<'o, W: Write> {
     last: Ns,
     late: u64,
     unknown: u64,
-    count: Imported,
+    pub(super) count: Imported,
     /// What a user can do about unreadable lines. `None` if no line shows a remedy.
     remedy: Option<&'static str>,
+    /// The error of a source that has no timer event and no damage.
+    pub(super) nothing: &'static str,
 }
 
 impl<'o, W: Write> Import<'o, W> {
-    fn new(options: &'o Options, to: W) -> Self {
+    pub(super) fn new(options: &'o Options, to: W) -> Self {
         Self {
             options,
             to: Some(to),
             kept: BTreeMap::new(),
+            kept_number: 0,
             read_to: Ns::MIN,
             writer: None,
             clocks: Calibration::with_hz(options.hz),
@@ -211,10 +217,17 @@ impl<'o, W: Write> Import<'o, W> {
             unknown: 0,
             count: Imported::default(),
             remedy: None,
+            nothing: "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it",
         }
     }
 
-    fn line(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
+    /// Takes in that events before `time` were lost, nobody knows how many.
+    pub(super) fn lost(&mut self, time: Ns) -> Result<(), TraceError> {
+        self.read_to = time;
+        self.line(&Line::lost(0))
+    }
+
+    pub(super) fn line(&mut self, line: &Line<'_>) -> Result<(), TraceError> {
         if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
@@ -250,7 +263,8 @@ impl<'o, W: Write> Import<'o, W> {
         if !matches!(line.said, Said::Lost(_)) {
             self.read_to = line.time;
         }
-        self.kept.insert((self.read_to, self.count.lines), kept);
+        self.kept_number += 1;
+        self.kept.insert((self.read_to, self.kept_number), kept);
         if self.kept.len() > MOST_KEPT { self.next() } else { Ok(()) }
     }
 
@@ -395,15 +409,14 @@ impl<'o, W: Write> Import<'o, W> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(W, Kernel), TraceError> {
+    pub(super) fn finish(mut self) -> Result<(W, Kernel), TraceError> {
         if self.writer.is_none() {
             if self.kept.values().all(|kept| matches!(kept.said, Said::Lost(_))) {
                 let what = match self.count.unreadable {
-                    0 => "no line is a timer event as ftrace, trace-cmd, perf script or babeltrace write it"
-                        .into(),
+                    0 => self.count.damage.unwrap_or_else(|| self.nothing.into()),
                     some => {
                         let remedy = self.remedy.map_or(String::new(), |remedy| format!(": {remedy}"));
-                        format!("{some} lines are timer events, but none can be read{remedy}")
+                        format!("it has {some} timer events, but none can be read{remedy}")
                     }
                 };
                 return Err(TraceError::Line { line: self.count.lines, what });

@@ -24,6 +24,10 @@ pub(super) enum Queue {
 pub(super) struct ClockId(u8);
 
 impl ClockId {
+    pub(super) fn new(number: u64) -> Option<Self> {
+        Some(Self(number.try_into().ok()?))
+    }
+
     /// Reads the value of a field `clockid`: a name, or a number as babeltrace writes it.
     fn read(text: &str) -> Option<Self> {
         Some(Self(match text {
@@ -71,6 +75,13 @@ pub(super) struct Line<'l> {
     pub(super) said: Said,
 }
 
+impl Line<'_> {
+    pub(super) const fn lost(count: u64) -> Self {
+        let (time, queue, said) = (0, Queue::Wheel, Said::Lost(count));
+        Self { time, cpu: None, thread: "", queue, address: 0, function: "", clock: None, said }
+    }
+}
+
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read<'l> {
@@ -97,21 +108,17 @@ const NAMES: [(&str, Queue, Said); 10] = [
 const START: Said = Said::Start { expires: 0, now: None, was_armed: None };
 const EXPIRE: Said = Said::Expire { now: None };
 
+/// The meaning of an event's name, without its values.
+pub(super) fn named(event: &str) -> Option<(Queue, Said)> {
+    let is_named = |(name, ..): &&(&str, Queue, Said)| name.strip_suffix(": ") == Some(event);
+    NAMES.iter().find(is_named).map(|&(_, queue, said)| (queue, said))
+}
+
 /// Reads a line.
 pub(super) fn read(line: &str) -> Read<'_> {
     let Some((head, queue, said, fields)) = split(line) else {
         let Some(lost) = loss(line) else { return Read::Other };
-        let (time, queue, said) = (0, Queue::Wheel, Said::Lost(lost));
-        return Read::Event(Line {
-            time,
-            cpu: None,
-            thread: "",
-            queue,
-            address: 0,
-            function: "",
-            clock: None,
-            said,
-        });
+        return Read::Event(Line::lost(lost));
     };
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
 }
