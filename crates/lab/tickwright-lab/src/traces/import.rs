@@ -145,10 +145,16 @@ impl ImportArgs {
                 let queues = queue("timer_list", &found.timer_list) + &queue("hrtimer", &found.hrtimer);
                 let late = match found.late {
                     0 => String::new(),
-                    late => format!(
-                        "{late} lines came more than a million lines after a later line: their events are out of \
-                         order; sort the file by time and import it again\n"
-                    ),
+                    late => {
+                        let sort = match source {
+                            Source::Kernel => "; sort the file by time and import it again",
+                            _ => "",
+                        };
+                        format!(
+                            "{late} events came more than a million events after a later one: they are out of \
+                             order{sort}\n"
+                        )
+                    }
                 };
                 let unknown = match found.unknown {
                     0 => String::new(),
