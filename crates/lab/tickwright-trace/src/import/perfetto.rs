@@ -10,7 +10,8 @@
 //!   (<https://perfetto.dev/docs/reference/trace-packet-proto>). Any other field is skipped, so the
 //!   data of other sources may be in the same trace.
 //! - `hrtimer_setup` and `timer_init` have no message of their own. They come as generic events, as
-//!   do all events of timers in older traces. The encoding `denser_generic_event_encoding` is not read.
+//!   do all events of timers in older traces. The encoding `denser_generic_event_encoding` is not
+//!   read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
 //! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise addresses.
 //! - A bundle says that events before it were lost, but not how many. Packets are lost too: the
