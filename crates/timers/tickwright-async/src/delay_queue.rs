@@ -88,7 +88,7 @@ impl<T> DelayQueue<T> {
 
     fn insert_nanos(&mut self, value: T, deadline: u64) -> Key {
         let tick = self.core.time.deadline(deadline);
-        match self.queue.driven().insert_at(tick, Entry { value, deadline }, 0) {
+        match self.queue.driven().insert(tick, Entry { value, deadline }) {
             Ok((key, change)) => {
                 self.follow(change);
                 self.key(key)
@@ -136,7 +136,7 @@ impl<T> DelayQueue<T> {
     fn reset_nanos(&mut self, key: &Key, deadline: u64) -> Result<(), NotQueued> {
         self.check(key)?;
         let tick = self.core.time.deadline(deadline);
-        let change = self.queue.driven().reschedule_at(key.key, tick, 0).map_err(|_| NotQueued)?;
+        let change = self.queue.driven().reschedule(key.key, tick).map_err(|_| NotQueued)?;
         if let Some(entry) = self.queue.get_mut(key.key) {
             entry.deadline = deadline;
         }

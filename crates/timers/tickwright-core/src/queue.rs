@@ -23,12 +23,6 @@ pub struct Queue<S: Store> {
 }
 
 impl<S: Store> Queue<S> {
-    /// Stops the compilation of a family that is both granular and [`Exact`].
-    pub(super) const IS_EXACT: () = assert!(
-        matches!(OrderOf::<S>::ORDER, Order::Exact),
-        "a family that is not `Order::Exact` implements `Exact`"
-    );
-
     /// The greatest `now` ever passed to this queue; 0 at first.
     #[must_use]
     #[inline]
@@ -75,8 +69,7 @@ impl<S: Store> Queue<S> {
     where
         S::Family: Exact,
     {
-        let () = Self::IS_EXACT;
-        self.insert_at(deadline, value, self.now())
+        Ok(self.driven().insert(deadline, value)?.0)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
@@ -114,8 +107,7 @@ impl<S: Store> Queue<S> {
     where
         S::Family: Exact,
     {
-        let () = Self::IS_EXACT;
-        self.reschedule_at(key, deadline, self.now())
+        self.driven().reschedule(key, deadline).map(drop)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
@@ -409,18 +401,17 @@ impl<S: Store> Queue<S> {
 
 /// A queue whose caller drives an alarm: [`Queue::driven`] returns it.
 ///
-/// Its operations are those of [`Queue`] with the same name, and do the same. They take the time,
-/// which a driver has read; an exact queue needs none, so 0 is enough there. Each also says whether
-/// [`next_wake`](Queue::next_wake) may have changed (clause 10 of the [contract](TimerQueue)), so
-/// that the alarm is set again only when it must be:
+/// Its operations are those of [`Queue`] with the same name, and do the same. Each also says
+/// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
+/// [contract](TimerQueue)), so that the alarm is set again only when it must be:
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
 ///
 /// let mut queue = DefaultQueue::new();
-/// let (tea, change) = queue.driven().insert_at(300, "tea", 0)?;
+/// let (tea, change) = queue.driven().insert(300, "tea")?;
 /// assert!(change.is_changed(), "set the alarm for 300");
-/// let (_, change) = queue.driven().insert_at(400, "bread", 0)?;
+/// let (_, change) = queue.driven().insert(400, "bread")?;
 /// assert!(!change.is_changed(), "it is set");
 /// let (_, change) = queue.driven().remove(tea)?;
 /// assert!(change.is_changed(), "set it for 400");
@@ -432,6 +423,25 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
 impl<S: Store> Driven<'_, S> {
+    /// Stops the compilation of a family that is both granular and [`Exact`].
+    pub(super) const IS_EXACT: () = assert!(
+        matches!(OrderOf::<S>::ORDER, Order::Exact),
+        "a family that is not `Order::Exact` implements `Exact`"
+    );
+
+    /// As [`Queue::insert`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert`].
+    #[inline]
+    pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<Entered<S>, Rejected<S::Value>>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.insert_at(deadline, value, self.0.now())
+    }
+
     /// As [`Queue::insert_at`].
     ///
     /// # Errors
@@ -464,6 +474,19 @@ impl<S: Store> Driven<'_, S> {
         let change = order.remove(nodes, p);
         let (_, value) = store.give_back(p).ok_or(KeyError::Stale)?;
         Ok((value, change))
+    }
+
+    /// As [`Queue::reschedule`].
+    ///
+    /// # Errors
+    /// As [`Queue::reschedule`].
+    #[inline]
+    pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        S::Family: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.reschedule_at(key, deadline, self.0.now())
     }
 
     /// As [`Queue::reschedule_at`].

@@ -175,7 +175,7 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     /// # Errors
     /// [`Rejected`] with the value: no slot is free, or the timer is pending already.
     pub fn at(&mut self, deadline: Tick, value: S::Value) -> Result<S::Key, Rejected<S::Value>> {
-        let (key, change) = self.queue.driven().insert_at(deadline, value, 0)?;
+        let (key, change) = self.queue.driven().insert(deadline, value)?;
         self.follow(change.is_changed());
         Ok(key)
     }
@@ -221,7 +221,7 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     }
 
     fn move_to(&mut self, key: S::Key, deadline: Tick) -> Result<(), KeyError> {
-        let change = self.queue.driven().reschedule_at(key, deadline, 0)?;
+        let change = self.queue.driven().reschedule(key, deadline)?;
         self.follow(change.is_changed());
         Ok(())
     }

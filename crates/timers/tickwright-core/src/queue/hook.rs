@@ -195,7 +195,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 ///
 /// let mut queue = QUEUE.lock()?;
 /// queue.insert(100, &LED)?;
-/// let change = queue.driven().reschedule_at(TimerRef::from(&LED), 40, 0)?;
+/// let change = queue.driven().reschedule(TimerRef::from(&LED), 40)?;
 /// assert!(change.is_changed());
 /// assert_eq!(queue.pop_expired(40).map(|timer| timer.value.payload), Some(13));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -389,9 +389,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     where
         F: Exact,
     {
-        let () = Self::IS_EXACT;
         // SAFETY: the caller promises the same.
-        unsafe { self.insert_pinned_at(deadline, timer, self.now()) }
+        Ok(unsafe { self.driven().insert_pinned(deadline, timer) }?.0)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and inserts a timer whose lifetime
@@ -455,6 +454,26 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
 }
 
 impl<'a, F: Family, T> Driven<'_, Hooks<'a, F, T>> {
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Errors
+    /// As [`Queue::insert_pinned`].
+    ///
+    /// # Safety
+    /// As [`Queue::insert_pinned_at`].
+    pub unsafe fn insert_pinned(
+        &mut self,
+        deadline: Tick,
+        timer: Pin<&Timer<F, T>>,
+    ) -> Result<(TimerRef<'a, F, T>, HeadChange), Reject>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        // SAFETY: the caller promises the same.
+        unsafe { self.insert_pinned_at(deadline, timer, self.0.now()) }
+    }
+
     /// As [`Queue::insert_pinned_at`].
     ///
     /// # Errors

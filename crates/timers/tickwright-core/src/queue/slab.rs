@@ -171,8 +171,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     where
         F: Exact,
     {
-        let () = Self::IS_EXACT;
-        self.arm_at(key, deadline, self.now())
+        self.driven().arm(key, deadline).map(drop)
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes a timer pending until
@@ -412,6 +411,19 @@ impl<F: Family, T> SlabQueue<F, T> {
 }
 
 impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Driven<'_, Slab<F, T, C>> {
+    /// As [`Queue::arm`].
+    ///
+    /// # Errors
+    /// As [`Queue::arm`].
+    #[inline]
+    pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<HeadChange, KeyError>
+    where
+        F: Exact,
+    {
+        let () = Self::IS_EXACT;
+        self.arm_at(key, deadline, self.0.now())
+    }
+
     /// As [`Queue::arm_at`].
     ///
     /// # Errors

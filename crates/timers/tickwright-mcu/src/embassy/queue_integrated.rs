@@ -77,10 +77,13 @@ impl Queue {
             if pending <= at {
                 return false;
             }
-            let moved = self.timers.driven().reschedule_at(TimerRef::from(timer), at, 0);
-            return moved.is_ok_and(HeadChange::is_changed);
+            return self
+                .timers
+                .driven()
+                .reschedule(TimerRef::from(timer), at)
+                .is_ok_and(HeadChange::is_changed);
         }
-        match self.timers.driven().insert_at(at, timer, 0) {
+        match self.timers.driven().insert(at, timer) {
             Ok((_, change)) => {
                 timer.payload.put(waker);
                 change.is_changed()

@@ -145,12 +145,12 @@ fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
     }
     assert_eq!((queue.store.order.heap.len, queue.check()), (2, Ok(())));
     for key in &keys[60..] {
-        assert!(!queue.driven().reschedule_at(*key, 25, 0).unwrap().is_changed());
+        assert!(!queue.driven().reschedule(*key, 25).unwrap().is_changed());
     }
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
     // A head leaves in each of the three ways; each time its successor takes over its cell.
     assert!(queue.driven().remove(keys[0]).unwrap().1.is_changed());
-    assert!(queue.driven().reschedule_at(keys[2], 25, 0).unwrap().is_changed());
+    assert!(queue.driven().reschedule(keys[2], 25).unwrap().is_changed());
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
 }

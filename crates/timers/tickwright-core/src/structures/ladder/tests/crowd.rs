@@ -84,7 +84,7 @@ impl Crowd {
     fn insert(&mut self, deadline: Tick) {
         let Some(id) = self.vacant.pop() else { return };
         let wake = self.queue.next_wake();
-        let (key, change) = self.queue.driven().insert_at(deadline, id, 0).unwrap();
+        let (key, change) = self.queue.driven().insert(deadline, id).unwrap();
         self.is_reported(change, wake);
         self.enters(id, key, deadline);
         self.live.push(id);
@@ -118,7 +118,7 @@ impl Crowd {
             _ => to,
         };
         let (wake, key) = (self.queue.next_wake(), self.leaves(id));
-        let change = self.queue.driven().reschedule_at(key, to, 0).unwrap();
+        let change = self.queue.driven().reschedule(key, to).unwrap();
         self.is_reported(change, wake);
         self.enters(id, key, to);
     }
