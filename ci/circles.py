@@ -76,19 +76,19 @@ def contents(file):
 
 def resolve(module, path, seen=(), qualified=False):
     """The module whose item `path` names, seen from `module`. None: it is foreign or a module."""
-    first, rest, here = path[0], path[1:], (module, *path)
-    if here in seen or len(seen) > 50:  # the latter: * of a foreign crate
-        return None
+    first, rest = path[0], path[1:]
     if first in ("crate", "super", "self") or first in module.children:
         while first == "crate" and module.parent:
             module = module.parent
         module = module.parent if first == "super" else module.children.get(first, module)
-        return resolve(module, rest, (*seen, here), True) if module and rest else None
+        return resolve(module, rest, seen, True) if module and rest else None
     if first == "*" or first in module.defined:
         return module
-    for to, name, _, _ in module.uses:
-        if name == first or (name == "*" and len(to) > 1):
-            found = resolve(module, to + rest if name == first else to[:-1] + path, (*seen, here))
+    # Each use is followed once, because `use other_crate::*` names each path again.
+    for use in module.uses:
+        to, name = use[:2]
+        if (module, use) not in seen and (name == first or (name == "*" and len(to) > 1)):
+            found = resolve(module, to + rest if name == first else to[:-1] + path, (*seen, (module, use)))
             if name == first or (found and first in found.defined):
                 return found
     return module if qualified else None

@@ -13,8 +13,8 @@ use windows_sys::Win32::System::Threading::{
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait_for};
 
-/// The threads in a timed wait for one event. The lock of the event's data orders a wait and a
-/// notice: a thread is in the list before it releases that lock.
+/// The threads in a timed wait for one event. No notification is lost, because a thread enters the
+/// list before it releases the lock of the event's data, and a notifier takes that lock.
 #[derive(Default)]
 pub(super) struct Sleepers(Mutex<Vec<Arc<OwnedHandle>>>);
 

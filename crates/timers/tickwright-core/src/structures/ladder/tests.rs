@@ -7,6 +7,7 @@ use std::vec::Vec;
 use super::super::testing::{Exact, Model as _, Random, SlabTwin};
 use super::LadderQueue;
 use super::record::{LadderRecord, SLOTS};
+use super::refill::MANY;
 use super::run::UNUSED;
 use super::rungs::TOP;
 use super::state::Ladder;
@@ -808,4 +809,15 @@ fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
         assert_eq!(queue.check(), Ok(()));
     }
     assert!(fired.into_iter().eq(0..20));
+}
+
+/// A pop after many inserts would divide all of them in one call: the inserts have done so.
+#[test]
+fn inserts_divide_the_top_before_the_first_pop() {
+    let mut counted = Counted::new(3000);
+    for n in 0..MANY + 10 {
+        counted.insert(1 + n as Tick * 13 % 5000);
+    }
+    assert_eq!((counted.ladder.depth, counted.worst), (1, (1, "insert")));
+    assert_eq!(counted.ladder.check(&counted.nodes, MANY + 10), Ok(()));
 }
