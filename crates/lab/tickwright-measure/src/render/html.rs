@@ -55,9 +55,17 @@ fn names(reports: &[(String, Report)]) -> String {
 
 /// What tells a result from others of the same experiment: its file and its date.
 fn title((file, report): &(String, Report)) -> (String, Option<String>) {
-    let facts = [Some(file).filter(|file| **file != report.experiment), report.started.as_ref()];
-    let facts: Vec<&str> = facts.into_iter().flatten().map(String::as_str).collect();
+    let file = Some(file).filter(|file| **file != report.experiment).cloned();
+    let facts: Vec<String> = file.into_iter().chain(report.started.as_deref().map(minute)).collect();
     (report.experiment.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
+}
+
+/// A date of the form `2026-11-28T20:09:28Z` as a reader writes it, to the minute.
+fn minute(date: &str) -> String {
+    match (date.get(..10), date.get(11..16)) {
+        (Some(day), Some(time)) if date.ends_with('Z') => format!("{day} {time} UTC"),
+        _ => date.into(),
+    }
 }
 
 fn counted(reports: usize) -> String {
@@ -67,8 +75,9 @@ fn counted(reports: usize) -> String {
 
 fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fmt::Result {
     writeln!(out, "<article id=\"r{at}\">\n<h2>{}</h2>", escape(&report.experiment))?;
-    let date =
-        report.started.as_ref().map_or(String::new(), |date| format!(" <time>{}</time>", escape(date)));
+    let date = report.started.as_ref().map_or(String::new(), |date| {
+        format!(" <time datetime=\"{}\">{}</time>", escape(date), escape(&minute(date)))
+    });
     writeln!(out, "<p><code>{}</code>{date}</p>", escape(&report.command))?;
     if report.interrupted {
         writeln!(

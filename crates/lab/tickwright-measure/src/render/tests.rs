@@ -192,7 +192,8 @@ fn a_report_says_when_it_was_made() {
     assert!(text(&dated).contains("\ndate   2026-11-27T17:31:43Z\n"));
     assert!(markdown(&dated).contains("\ndate   2026-11-27T17:31:43Z\n"));
     let page = html(&[("a.json".to_owned(), dated)]);
-    assert!(page.contains("<time>2026-11-27T17:31:43Z</time>"), "{page}");
+    let date = "<time datetime=\"2026-11-27T17:31:43Z\">2026-11-27 17:31 UTC</time>";
+    assert!(page.contains(date), "{page}");
     assert!(!text(&report()).contains("date "), "an old result has no date");
 }
 

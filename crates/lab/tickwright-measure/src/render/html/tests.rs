@@ -94,8 +94,8 @@ fn results_of_one_command_are_told_apart() {
     assert_eq!(
         more,
         [
-            " <small>monday.json, 2026-11-23T10:00:00Z</small></li>",
-            " <small>friday.json, 2026-11-27T10:00:00Z</small></li>",
+            " <small>monday.json, 2026-11-23 10:00 UTC</small></li>",
+            " <small>friday.json, 2026-11-27 10:00 UTC</small></li>",
             " <small>old.json</small></li>",
         ]
     );
