@@ -77,8 +77,8 @@
 //! 4,096 bytes, and so has the name of a queue, even in the header. All names of tables and all
 //! notes together have at most 2^26 bytes.
 //!
-//! The end block counts all lost events: those of the losses in the file, and those of losses beyond
-//! these limits. A loss of an unknown number of events counts as 0.
+//! The end block counts all lost events: those of the losses in the file, and those of losses
+//! beyond these limits. A loss of an unknown number of events counts as 0.
 //!
 //! A remark is what the writer of the trace counted and a reader of its figures must know: `3`,
 //! `timer events could not be read and are left out`. Events mean the same without it. A file has
