@@ -208,7 +208,9 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
 /// | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
 /// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
-/// | the queue is forgotten (`mem::forget`) | its nodes stay marked as linked: no queue takes them | the same, and dropping one aborts |
+/// | the queue is forgotten | its nodes stay marked as linked | the same, and dropping one aborts |
+///
+/// No queue takes the nodes of a queue that was forgotten (`mem::forget`).
 ///
 /// `insert_pinned` is for objects that are freed before the queue: the caller promises that all
 /// references to a timer end before it is dropped. `remove` and `reschedule` take the timer itself,

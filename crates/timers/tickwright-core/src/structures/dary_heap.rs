@@ -76,12 +76,14 @@ use siblings::{earliest, pick};
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(log n), into a hole O(D log n); O(n) when the array grows | O(1) for random deadlines, into a hole O(D log n) | a parent and a node per level risen, a group and a node per level sunk |
+/// | insert | O(log n) | O(1) for random deadlines | a parent and a node per level risen |
+/// | insert into a hole | O(D log n) | O(D log n) | a group and a node per level sunk |
 /// | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
 /// | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
 /// | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
 /// | second | O(D) | O(D) | 2 |
-/// | pop | O(D log n) | `D` = 2: O(D log n); `D` = 4: O(1) where the root is filled, else O(D log n) | a group and a node per level: log_4 n, log_2 n |
+/// | pop, `D` = 2 | O(D log n) | O(D log n) | a group and a node per level, log_2 n |
+/// | pop, `D` = 4 | O(D log n) | O(1) if the root is filled, else O(D log n) | the same, log_4 n |
 /// | pop_and_reinsert | O(D log n) | O(D log n), one sift | a group and a node per level |
 /// | advance, k expired | O(k D log n) | the same | as k pops |
 ///
@@ -93,7 +95,8 @@ use siblings::{earliest, pick};
 /// bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
 /// targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
 /// of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
-/// bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap.
+/// bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap. An insert is
+/// O(n) when the array grows.
 ///
 /// # Invariants
 /// 1. The array has one entry for each pending timer, and each entry names a node. The groups in

@@ -89,7 +89,7 @@ use crate::structure::{Family, Handle, Shape};
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(1): 64 timers leave a full run, or 1,024 the top | O(1) | the record; the run, or a bucket |
+/// | insert | O(1) | O(1) | the record; the run, or a bucket |
 /// | remove | O(1), reads up to 64 entries while many are dead | O(1) | the record |
 /// | reschedule to later | O(1) | O(1) | the record |
 /// | reschedule to earlier | as insert and remove | O(1) | as insert |
@@ -98,6 +98,8 @@ use crate::structure::{Family, Handle, Shape};
 /// | pop | O(k) for each bucket of k that it divides | amortized O(1) | the record |
 /// | pop_and_reinsert | as pop and insert | amortized O(1) | as pop + insert |
 /// | advance, m expired | as m pops | amortized O(1) per timer | the record |
+///
+/// The worst insert makes 64 timers leave a full run, or 1,024 the top.
 ///
 /// A removal or a move may empty the run, and so may a budget that is used up. `next_wake` may then
 /// be early, and the next pop fills the run. A pop of the run's last timer fills the run at once,

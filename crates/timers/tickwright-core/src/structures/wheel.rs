@@ -123,7 +123,7 @@ use crate::structure::{Family, Handle, Shape};
 /// | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | one a node read |
 /// | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
 /// | next_wake | O(1) | O(1) | 2 |
-/// | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level fallen through |
+/// | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level descended |
 /// | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
 /// | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 ///
