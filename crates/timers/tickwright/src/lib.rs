@@ -4,16 +4,19 @@
 //! | you have | begin with |
 //! |---|---|
 //! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
-//! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`]; [`HookQueue`] without an allocator |
-//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>`; the page of [`DefaultFamily`] compares structures |
-//! | callbacks to schedule and cancel, from several threads, or from one without a lock | [`scheduler`] |
-//! | any of these, and the question which structure is best for it | `record`, with the feature `record` |
-//! | a monitoring system that reads counts and latenesses | `metrics`, with the feature `metrics` |
-//! | many timers that are due together, such as retries after a restart | [`jitter`], and a budget for each pass |
-//! | time-outs that many threads re-arm | [`shard`]: re-arming one inside its bucket takes no lock |
+//! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`] |
+//! | the same, without an allocator | [`HookQueue`] |
+//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>` |
+//! | callbacks to schedule and cancel, from several threads | [`scheduler`] |
+//! | the same from one thread, without a lock | [`scheduler`] |
+//! | any of these, and the question which structure is best for it | `record` (a feature) |
+//! | a monitoring system that reads counts and latenesses | `metrics` (a feature) |
+//! | many timers due together, like retries after a restart | [`jitter`], a budget for each pass |
+//! | time-outs that many threads re-arm | [`shard`]: a re-arm inside its bucket takes no lock |
 //!
-//! [`time`] has the clocks: of the machine, or of a [`VirtualHost`](time::VirtualHost) that a test
-//! moves by command. It has the drivers, too, which wake a scheduler when its next timer is due.
+//! The page of [`DefaultFamily`] compares structures. [`time`] has the clocks: of the machine, or
+//! of a [`VirtualHost`](time::VirtualHost) that a test moves by command. It has the drivers, too,
+//! which wake a scheduler when its next timer is due.
 
 #[macro_use]
 mod error_texts;

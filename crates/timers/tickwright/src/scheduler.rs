@@ -12,8 +12,9 @@
 //!
 //! | you have | take |
 //! |---|---|
-//! | threads that share timers | [`Scheduler::spawn`], or [`Scheduler::new`] and a loop of your own |
-//! | one thread | [`Scheduler::local`]: the same calls without a lock; callbacks need not be `Send` |
+//! | threads that share timers | [`Scheduler::spawn`] |
+//! | the same, and a loop of your own | [`Scheduler::new`] |
+//! | one thread | [`Scheduler::local`]: the same calls, no lock; callbacks need not be `Send` |
 //! | a loop that acts by itself when a timer is due | [`TimerSet`]: payloads instead of callbacks |
 //!
 //! A game in one thread runs its timers between its other work:
@@ -104,7 +105,7 @@
 //! # Time and costs
 //!
 //! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
-//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The table in [`time`](crate::time)
+//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The list in [`time`](crate::time)
 //! says what a step of the wall, a suspend or a pause of the machine means to each kind of timer.
 //!
 //! An arm, a cancel and a run each cost one operation of the queue, at most one read of the clock,
@@ -114,15 +115,21 @@
 //!
 //! # Four ways to cancel
 //!
-//! | the timer is | [`try_cancel`](Scheduler::try_cancel) | [`cancel`](Scheduler::cancel) (async) | [`cancel_sync`](Scheduler::cancel_sync) | [`shutdown_timer`](Scheduler::shutdown_timer) / [`_sync`](Scheduler::shutdown_timer_sync) |
-//! |---|---|---|---|---|
-//! | pending | `Removed`: the caller gets the callback | `Removed` | `Removed` | `Removed` |
-//! | pending and kept | `Disarmed`: idle now | `Disarmed` | `Disarmed` | `Removed` |
-//! | idle (kept) | `Idle` | `Idle` | `Idle` | `Removed` |
-//! | running, asked from its callback | `Running { here: true }`: nothing is changed | `Running { here: true }`: will not run again | error `WouldDeadlock`: nothing is changed | as async; `_sync`: the error |
-//! | running on another thread | `Running { here: false }`: nothing is changed | `Running { here: false }`: will not run again, returns at once | waits; `Finished`, will not run again | as async; `_sync`: waits, `Finished` |
-//! | done, cancelled, never was | `NotFound` | `NotFound` | `NotFound` | `NotFound` |
+//! | the timer is | `try_cancel`, `cancel`, `cancel_sync` | `shutdown_timer`, its `_sync` |
+//! |---|---|---|
+//! | pending | `Removed`: the caller gets the callback | the same |
+//! | pending and kept | `Disarmed`: idle now | `Removed` |
+//! | idle (kept) | `Idle` | `Removed` |
+//! | done, cancelled, never was | `NotFound` | `NotFound` |
 //!
+//! | a running timer | from its callback | from another thread |
+//! |---|---|---|
+//! | [`try_cancel`] | `Running { here: true }` | `Running { here: false }` |
+//! | [`cancel`], [`shutdown_timer`] (async) | the same | the same |
+//! | [`cancel_sync`], [`shutdown_timer_sync`] | error `WouldDeadlock` | waits; `Finished` |
+//!
+//! - `try_cancel` does not change a running timer, nor does a call that returns the error. After
+//!   the other calls the timer will not run again. The async calls return at once.
 //! - If a call returns a callback, the caller drops that callback. After a run, the thread that ran
 //!   the callback drops it: without the lock, and before a waiting cancel returns. Every callback
 //!   is dropped exactly once.
@@ -149,6 +156,12 @@
 //! queue. Start a thread in the child, or run the queue there. If a timer's callback ran on another
 //! thread, the timer is gone in the child, even if it was kept. That callback is not dropped. For
 //! drivers in a child, see [there](crate::time#forks).
+//!
+//! [`try_cancel`]: Scheduler::try_cancel
+//! [`cancel`]: Scheduler::cancel
+//! [`cancel_sync`]: Scheduler::cancel_sync
+//! [`shutdown_timer`]: Scheduler::shutdown_timer
+//! [`shutdown_timer_sync`]: Scheduler::shutdown_timer_sync
 
 mod asleep;
 mod callback;

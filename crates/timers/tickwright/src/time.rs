@@ -10,14 +10,25 @@
 //! [`SystemClock`] has three clocks of the machine. [`VirtualHost`] has the same three clocks for a
 //! machine that a test moves by command.
 //!
-//! | system | clocks: monotonic; wall | they show | in a suspend | a parked thread waits by | it wakes within |
-//! |---|---|---|---|---|---|
-//! | Linux | `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`; `CLOCK_REALTIME` | 1 ns | monotonic stands still, boot time goes on | a futex with an absolute time, or a [`TimerFd`] | 50 us (the slack of a thread) |
-//! | Windows | `QueryPerformanceCounter`; the precise system time | 100 ns | goes on, but the wait stands still: see below | a waitable timer of high resolution; before Windows 10 1803 an ordinary one | 0.5 ms; 15.6 ms |
-//! | macOS | `CLOCK_UPTIME_RAW`; `CLOCK_REALTIME` | 42 ns on Arm; 1 us | stands still | a condition variable, relative | what the kernel coalesces |
-//! | FreeBSD | `CLOCK_MONOTONIC`; `CLOCK_REALTIME` | 1 ns | stands still | `_umtx_op` with an absolute time | what `kern.timecounter.alloweddeviation` allows: 5 % |
-//! | a page ([`web`](#pages)) | `performance.now()`; `Date.now()` | 5 us to 1 ms; 1 ms | the browser's choice | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
-//! | WASI | `clock_time_get` | the host's | the host's choice | no threads: the time-out of your own loop | - |
+//! | system | monotonic | wall | they show: monotonic; wall | in a suspend |
+//! |---|---|---|---|---|
+//! | Linux | `CLOCK_MONOTONIC` | `CLOCK_REALTIME` | 1 ns | stands still |
+//! | Linux, boot time | `CLOCK_BOOTTIME` | `CLOCK_REALTIME` | 1 ns | goes on |
+//! | Windows | `QueryPerformanceCounter` | precise system time | 100 ns | goes on, waits do not |
+//! | macOS | `CLOCK_UPTIME_RAW` | `CLOCK_REALTIME` | 42 ns on Arm; 1 us | stands still |
+//! | FreeBSD | `CLOCK_MONOTONIC` | `CLOCK_REALTIME` | 1 ns | stands still |
+//! | [page](#pages) | `performance.now()` | `Date.now()` | 5 us to 1 ms; 1 ms | browser's choice |
+//! | WASI | `clock_time_get` | `clock_time_get` | the host's | host's choice |
+//!
+//! | system | a parked thread waits by | it wakes within |
+//! |---|---|---|
+//! | Linux | a futex with an absolute time, or a [`TimerFd`] | 50 us (the slack of a thread) |
+//! | Windows | a waitable timer of high resolution | 0.5 ms |
+//! | Windows before 10 1803 | an ordinary waitable timer | 15.6 ms |
+//! | macOS | a condition variable, relative | what the kernel coalesces |
+//! | FreeBSD | `_umtx_op`, absolute time | what `kern.timecounter.alloweddeviation` allows: 5 % |
+//! | page ([`web`](#pages)) | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
+//! | WASI | no threads: the time-out of your own loop | - |
 //!
 //! No wait is early: each is rounded up, and the clock is read again after it. On Windows the
 //! clocks go on in a suspend, and the waits do not. A thread that waits by
@@ -38,13 +49,23 @@
 //! on a grid from there. *Wall*: a timer that is due when the wall shows a date, or on a grid from
 //! that date; only [`SystemClock::RealTime`] has wall timers.
 //!
-//! | event | [`Monotonic`](SystemClock::Monotonic) | [`BootTime`](SystemClock::BootTime) | [`RealTime`](SystemClock::RealTime) |
-//! |---|---|---|---|
-//! | the wall is set back 1 h | nothing | nothing | relative, periodic: nothing. Wall: each fires 1 h later, when the wall shows its date again; what has fired does not fire again. A grid that has begun goes on within a period |
-//! | the wall is set forward 1 d | nothing | nothing | relative, periodic: nothing. Wall: what was due within the day fires now, once; the missed points of a grid are overruns |
-//! | suspended for 8 h | all stand still, and are 8 h late by the world's time; no overruns | what came due fires at the resume; periodic ones count the periods slept through as overruns, and their policy says what of them is made up for | relative, periodic: as monotonic. Wall: what came due fires at the resume |
-//! | the virtual machine is paused, its clocks with it | nothing: the world went on without them | nothing | nothing; the wall is behind the world, until somebody sets it: then as set forward |
-//! | the same, and the clocks jump when it goes on | what came due fires at once, periodic ones with overruns | the same | the same |
+//! - **The wall is set back 1 h.** Each wall timer fires 1 h later, when the wall shows its date
+//!   again. What has fired does not fire again. A grid that has begun goes on within a period.
+//!   Nothing happens to relative and periodic timers.
+//! - **The wall is set forward 1 d.** Wall timers that were due within the day fire now, once. The
+//!   missed points of a grid are overruns. Nothing happens to relative and periodic timers.
+//! - **The machine is suspended for 8 h.**
+//!   - [`Monotonic`](SystemClock::Monotonic): all timers stand still, and are 8 h late by the
+//!     world's time. There are no overruns.
+//!   - [`BootTime`](SystemClock::BootTime): what came due fires at the resume. Periodic timers
+//!     count the periods slept through as overruns, and their policy says what of them is made up
+//!     for.
+//!   - [`RealTime`](SystemClock::RealTime): relative and periodic timers as with `Monotonic`. Wall
+//!     timers that came due fire at the resume.
+//! - **The virtual machine is paused, its clocks with it.** Nothing happens: the world went on
+//!   without the timers. The wall is behind the world until somebody sets it: then as set forward.
+//! - **The same, and the clocks jump when the machine goes on.** What came due fires at once,
+//!   periodic timers with overruns.
 //!
 //! "At the resume" and "now" mean the driver's next look at the clock. No thread that sleeps by a
 //! steady clock is notified of a step or of a suspend. So a parked thread looks at the clock at

@@ -8,18 +8,16 @@
 //! The models can fail. Each of these changes to the shipped code was made by hand, and at least
 //! the named test failed:
 //!
-//! | change | test |
-//! |---|---|
-//! | `stop` does not wait | `cancel_sync_against_a_pass` |
-//! | `Run::end` settles before it drops the callback | `cancel_sync_against_a_pass` |
-//! | `stop` waits for `running` to be none, and not for its serial | `cancel_sync_does_not_wait_for_the_next_run` |
-//! | no wake-up of who waits at the end of a run, only at that of the pass | `cancel_sync_does_not_wait_for_the_next_run` |
-//! | a second pass beside the first | `two_runners` |
-//! | `finish` forgets that it was suppressed | `cancel_against_a_pass` |
-//! | `shutdown` does not wait | `shutdown_against_a_pass` |
-//! | a cancel does not clear what was armed while it ran | `re_arm_then_cancel_against_a_pass` |
-//! | an arm takes the lock again to find the wake | `the_removal_of_a_wake_against_an_arm` |
-//! | the end of a pass does not look for a loop that sleeps | `a_loop_that_asks_against_a_pass` |
+//! - `cancel_sync_against_a_pass`: `stop` does not wait, or `Run::end` settles before it drops the
+//!   callback.
+//! - `cancel_sync_does_not_wait_for_the_next_run`: `stop` waits for `running` to be none, and not
+//!   for its serial, or threads that wait are woken only at the end of the pass, not of the run.
+//! - `two_runners`: a second pass runs beside the first.
+//! - `cancel_against_a_pass`: `finish` forgets that it was suppressed.
+//! - `shutdown_against_a_pass`: `shutdown` does not wait.
+//! - `re_arm_then_cancel_against_a_pass`: a cancel does not clear what was armed while it ran.
+//! - `the_removal_of_a_wake_against_an_arm`: an arm takes the lock again to find the wake.
+//! - `a_loop_that_asks_against_a_pass`: the end of a pass does not look for a loop that sleeps.
 #![cfg(loom)]
 
 mod loom_common;

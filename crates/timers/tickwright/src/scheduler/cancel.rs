@@ -29,7 +29,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 
     /// Cancels a timer. When this returns, its callback is not running and will not run again. The
     /// callback of a kept timer may run again after the timer is started. If the callback ran on
-    /// another thread, this call waited for its end. The [table](super) has every case.
+    /// another thread, this call waited for its end. The [tables](super) have every case.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.

@@ -107,7 +107,7 @@ impl<P> Due<P> {
     }
 }
 
-/// The result of a cancel. The table of the [module](super) has every case.
+/// The result of a cancel. The tables of the [module](super) have every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled<P> {
     /// The timer was removed, and this is its callback or payload.

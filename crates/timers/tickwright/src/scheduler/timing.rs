@@ -35,7 +35,7 @@ pub enum When {
 /// |---|---|---|---|
 /// | `Burst` | no overrun | 30, 40 (one in each pass), 50 | nothing is left out, the grid stays |
 /// | `Skip` | 2 overruns (30, 40) | 50 | the grid stays |
-/// | `Delay` | 2 overruns | 10 after its callback has ended | 10 after that one has ended: no grid |
+/// | `Delay` | 2 overruns | 10 after its callback ended | 10 after that one ended: no grid |
 /// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
 /// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
 ///
