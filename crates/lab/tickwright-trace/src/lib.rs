@@ -65,7 +65,7 @@
 //! | kind | block | plain bytes |
 //! |---|---|---|
 //! | 1 | header, the first block and no other | JSON object, UTF-8 |
-//! | 2 | name | table (0 sites, 1 threads), then the name in UTF-8, at most 4,096 bytes. Each table counts from 1 in the order of its blocks |
+//! | 2 | name | table (0 sites, 1 threads), then the name in UTF-8, at most 4,096 bytes |
 //! | 3 | events | columns, see below; at most 4,096 events |
 //! | 4 | loss | time (signed), number of lost events (0: unknown), note in UTF-8 |
 //! | 5 | end | number of all events, number of all lost events |
@@ -85,9 +85,9 @@
 //! at most 256 remarks, and their words belong to the 2^26 bytes. Older files have none, and older
 //! readers skip them.
 //!
-//! A name stands before the first event that uses it. A block of any other kind is damage. Nothing
-//! follows the end. A file without an end was not finished: its writer was killed, or is still
-//! writing.
+//! Each table of names counts from 1 in the order of its blocks. A name stands before the first
+//! event that uses it. A block of any other kind is damage. Nothing follows the end. A file without
+//! an end was not finished: its writer was killed, or is still writing.
 //!
 //! Numbers in blocks take one to ten bytes (LEB128). Each byte has seven bits of the number, the
 //! lowest first; its high bit says that more bytes follow. A signed number is doubled, and a
@@ -113,7 +113,7 @@
 //!
 //! | column | one number for | meaning |
 //! |---|---|---|
-//! | times | each event | signed, ns: the first from the start of the trace, each other from the one before |
+//! | times | each event | signed, ns: from the event before, the first from the trace's start |
 //! | kinds | each event | one byte: 0 arm, 1 re-arm, 2 cancel, 3 fire |
 //! | timers | each event | which timer; a number names one timer for the whole trace |
 //! | threads | each event | number of a name, 0 unknown |

@@ -73,13 +73,14 @@
 //! |---|---|---|
 //! | Linux | yes | yes, on each processor that the crate `corosensei` knows |
 //! | macOS, FreeBSD | yes, compiled and not yet run | yes, compiled and not yet run |
-//! | Windows | yes, with the platform's guard of one page, and without [`Stacks::Fresh`], [`Stacks::Recycled`] and `io` | no |
+//! | Windows | yes, except [`Stacks::Fresh`], [`Stacks::Recycled`] and `io` | no |
 //!
 //! What a system does not have is refused by [`RuntimeError::Unsupported`], which says what to do
-//! instead. On Windows the standard library starts the threads: it reports overflows, and ends the
-//! process if there is no memory for a thread's handle. Windows runs destructors of `thread_local!`
-//! variables under a lock that each thread takes when it begins and ends, so such a destructor may
-//! create a thread there, but must not wait for one.
+//! instead. On Windows a thread has the platform's guard of one page. The standard library starts
+//! the threads there: it reports overflows, and ends the process if there is no memory for a
+//! thread's handle. Windows runs destructors of `thread_local!` variables under a lock that each
+//! thread takes when it begins and ends, so such a destructor may create a thread there, but must
+//! not wait for one.
 //!
 //! # What M:N threads share
 //!

@@ -82,7 +82,7 @@
 //! | `hyper` | `hyper::rt::Timer` for [`Timers`]: `.timer(timers)`; see `examples/http.rs` |
 //! | `quinn` | `QuinnRuntime`, a runtime for endpoints; see `examples/quic.rs` |
 //! | `smithy` | `AsyncSleep` for [`Timers`]: `.sleep_impl(SharedAsyncSleep::new(timers))` |
-//! | `tokio` | `TimerSettings::on_tokio`: one sleep of tokio under all timers, for its paused clock |
+//! | `tokio` | `TimerSettings::on_tokio`: one tokio sleep under all timers, for its paused clock |
 //! | `metrics` | a [`TimerReport`] as OpenMetrics text, by `tickwright::metrics` |
 //! | `record` | `TimerSettings::recorded`: a trace for `tickwright recommend` |
 //! | `sites` | `Timers::sites`, where live timers were made |

@@ -33,7 +33,7 @@
 //! | a program has | it takes |
 //! |---|---|
 //! | values to deliver: functions, messages, wakers | [`SlotTimers`]: `N` slots in one static |
-//! | structs with timers in them, as C has | [`HookTimers`]: each [`Timer`] is a static, or in one |
+//! | structs with timers in them, as in C | [`HookTimers`]: each [`Timer`] is a static, or in one |
 //! | a queue and an alarm of its own | [`Widened`]: a counter of 16 bits as a clock of 64 |
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
