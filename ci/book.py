@@ -2,8 +2,8 @@
 """The part of mdBook that knows this repository: pages and links that lead out of `docs/`.
 
     ci/book.py           reads a book from mdBook as JSON and writes it back (docs/book.toml)
-    ci/book.py --build   builds the book into target/book, and requires that each link and picture is
-                         in it and that nothing is loaded from a network
+    ci/book.py --build   builds the book into target/book, and requires that each link and picture
+                         is in it and that nothing is loaded from a network
 
 The summary lists pages such as `../GLOSSARY.md`. In the book they are `repository/glossary.md`. A
 link to a file that is no page of the book becomes the name of that file.

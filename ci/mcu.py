@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Flash, RAM and instructions of each structure without an allocator, on emulated boards.
 
-    ci/mcu.py                 prints the CSV, of which `benches mcu --file CSV` makes tables and a plot
+    ci/mcu.py                 prints the CSV, of which `benches mcu --file CSV` makes tables and a
+                              plot
     ci/mcu.py --save          writes records/microcontroller.csv
     ci/mcu.py --compare FILE  exit code 1 if a mean or worst count grew by more than 2 percent over
                               that CSV

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a sample of mutants against the tests: does a test notice? By hand or nightly: it takes hours.
+"""Runs a sample of mutants against the tests: does a test notice? By hand or nightly: takes hours.
 
     ci/mutants.py [AREA...] [--seed N] [--list] [--part I/N] [--dir FOLDER]
 

@@ -1,6 +1,6 @@
 // Runs a program for wasm32-unknown-unknown, which ends with 0 if its `main` does not panic. A
-// program without imports runs in node. One that imports functions of wasm-bindgen runs in node, and
-// then in Chromium if that is there, until it calls `runner.done`.
+// program without imports runs in node. One that imports functions of wasm-bindgen runs in node,
+// and then in Chromium if that is there, until it calls `runner.done`.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -201,7 +201,7 @@ def blocks(tree):
 
 
 def command(tree, line, language):
-    """What is not there of a command of the checkout. The lab's own test parses `tickwright ...`."""
+    """What is not there of a command of the checkout. The lab's test parses `tickwright ...`."""
     if language == "console" and not line.startswith("$ "):
         return None
     script = re.match(r"(?:\$ )?(ci/[\w.-]+)", line)
@@ -216,7 +216,7 @@ def command(tree, line, language):
 
 
 def counts(tree):
-    """Numbers in prose that can be counted; tables of clauses, structures, crates, ratios, terms."""
+    """Numbers in prose that can be counted; tables of clauses, structures and terms."""
     clauses = re.findall(r"^//[/!] (\d+)\. `(\w+)`:", tree.text(CONTRACT), re.M)
     families = set(re.findall(r'^\s*\w+!?\s*.*?"([a-z0-9-]+)"', tree.text(FAMILIES), re.M))
     scenarios = [path for path in tree.files if re.fullmatch(r"scenarios/[^/]+\.toml", path)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests and checks for other systems, and the table of PLATFORM.md.
 
-Each cell of the table is a command of the list below. Without arguments all of them run; with targets
-as arguments, theirs. `--table` compares the table with the list, `--save` writes it. A missing tool is
-named, and its rows are skipped: exit code 77.
+Each cell of the table is a command of the list below. Without arguments all of them run; with
+targets as arguments, theirs. `--table` compares the table with the list, `--save` writes it. A
+missing tool is named, and its rows are skipped: exit code 77.
 """
 import os, shutil, subprocess, sys
 from pathlib import Path

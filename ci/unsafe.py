@@ -40,8 +40,8 @@ def misnumbered(text):
 
 
 def is_named(prose, name, others):
-    """Whether UNSAFE.md names the file and no twin, or the file or its folder in a section about its
-    crate."""
+    """Whether UNSAFE.md names the file and no twin, or the file or its folder in a section about
+    its crate."""
     def names(text, words):
         return re.search(rf"(?<![\w/.-]){re.escape(words)}(?![\w-])", text)
 
