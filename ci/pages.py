@@ -76,7 +76,7 @@ def widths(tree):
     """README and comments that are too long, and pages that the summary lacks."""
     if len(tree.text("README.md").splitlines()) > README_LINES:
         yield f"README.md: more than {README_LINES} lines"
-    for path in tree.ends(".rs", ".c", ".h", ".cc", ".py", ".sh", ".toml", ".ci/run"):
+    for path in tree.ends(".rs", ".c", ".h", ".cc", ".py", ".sh", ".toml", ".ci/run", "Makefile", "suppressions"):
         is_rust_or_c = path.endswith((".rs", ".c", ".h", ".cc"))
         mark, texts = (r"//|^\s*/?\* ", r'"(?:\\.|[^"\\])*"') if is_rust_or_c else (r"(?:^|\s)#", r"'[^']*'|\"[^\"]*\"")
         for number, line in enumerate(tree.text(path).split("\n"), 1):
