@@ -45,6 +45,12 @@ pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     Ok(all.into_iter().map(|(_, _, p)| p))
 }
 
+/// The nodes as the structure `D` sees them: short for
+/// [`Nodes<P, D::Record>`](Nodes), which each implementation of it is.
+pub trait View<P: Handle, D: Discipline<P>>: Nodes<P, D::Record> {}
+
+impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
+
 /// A timer-queue algorithm over records that it does not own.
 ///
 /// A queue keeps `now`, `len` and the payloads; a discipline keeps the order. Only the methods
@@ -92,44 +98,32 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Room was reserved. A family whose `next_wake` is exact reports a change when the first timer
     /// is another one or has another expiry, and only then. The same holds for `remove` and
     /// `reschedule`.
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange;
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange;
 
     /// Unlinks the linked `p`.
-    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange;
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange;
 
     /// Moves the linked `p` to expiry `max(deadline, now)`, behind its equals.
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let removed = self.remove(nodes, p);
         let inserted = self.insert(nodes, p, deadline, now);
         HeadChange::when(removed.is_changed() || inserted.is_changed())
     }
 
     /// The node that leaves first.
-    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
+    fn head(&self, nodes: &impl View<P, Self>) -> Option<P>;
 
     /// The node that leaves after the head.
-    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P>;
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P>;
 
     /// Some linked node, if there is one: the node that is the cheapest to find.
-    fn any(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn any(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.head(nodes)
     }
 
     /// Unlinks and returns [`any`](Self::any) node. A queue calls it to remove all nodes one by
     /// one.
-    fn take_any(&mut self, nodes: &mut impl Nodes<P, Self::Record>) -> Option<P> {
+    fn take_any(&mut self, nodes: &mut impl View<P, Self>) -> Option<P> {
         let p = self.any(nodes)?;
         let _ = self.remove(nodes, p);
         Some(p)
@@ -145,21 +139,21 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// The tick at which the linked `p` is due in this structure.
-    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick;
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick;
 
     /// `max(deadline, now)` of the last insert or reschedule of the linked `p`.
-    fn deadline(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
+    fn deadline(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         self.expiry(nodes, p)
     }
 
     /// The exact expiry of the head.
-    fn next_expiry(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         self.head(nodes).map(|p| self.expiry(nodes, p))
     }
 
     /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete
     /// advance.
-    fn next_wake(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
+    fn next_wake(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         self.next_expiry(nodes)
     }
 
@@ -167,12 +161,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// that must move before the head is at the front. Each such node costs one unit of `budget`.
     /// When `budget` is used up, it moves and returns nothing. If it returns nothing and leaves
     /// some budget, nothing is due, and [`next_wake`](Self::next_wake) is later than `now`.
-    fn due(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
         }
@@ -187,14 +176,14 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Moves `p` to expiry `max(deadline, now)`, behind its equals, otherwise as
     /// [`reschedule`](Self::reschedule). [`due`](Self::due) has just returned `p` for the same
     /// `now`, and nothing has changed since.
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let _ = self.reschedule(nodes, p, deadline, now);
     }
 
     /// Whether [`pop`](Self::pop) at `now` certainly finds nothing to return or to move. A few
     /// instructions answer; otherwise it is `false`.
     #[inline]
-    fn is_quiet(&self, nodes: &impl Nodes<P, Self::Record>, now: Tick) -> bool {
+    fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         let _ = (nodes, now);
         false
     }
@@ -202,12 +191,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
     /// `budget`, and nothing is returned, as in [`due`](Self::due). The returned node itself costs
     /// nothing.
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         let _ = self.remove(nodes, due.handle);
         Some(due)
@@ -215,7 +199,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// Where the linked `p` stands and when it moves next, for human readers. Changes nothing;
     /// O(1).
-    fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
 
@@ -223,13 +207,13 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     const VISITS_IN_ORDER: bool = false;
 
     /// Calls `visit` for each linked node. Its order may be any, but see [`rank`](Self::rank).
-    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, visit: impl FnMut(P));
+    fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P));
 
     /// A number that orders the linked `p` among the nodes with its expiry: of two such nodes, the
     /// one with the lower rank leaves first. `visited` is the number of nodes that
     /// [`for_each`](Self::for_each) has visited before `p`. It is the default rank, for structures
     /// whose visits are in the order of arrival among equals. O(1).
-    fn rank(&self, nodes: &impl Nodes<P, Self::Record>, p: P, visited: u64) -> u64 {
+    fn rank(&self, nodes: &impl View<P, Self>, p: P, visited: u64) -> u64 {
         let _ = (nodes, p);
         visited
     }
@@ -254,7 +238,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     ///
     /// # Errors
     /// The first violation found.
-    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation>;
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation>;
 }
 
 /// A node that is due: [`Discipline::due`] leaves it linked, [`Discipline::pop`] unlinks it.
@@ -271,10 +255,10 @@ pub struct Due<P> {
 /// A discipline whose links can be walked in delivery order.
 pub trait Ordered<P: Handle>: Discipline<P> {
     /// The node that leaves after the linked `p`.
-    fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P>;
+    fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P>;
 
     /// Iterates over the linked nodes in the order in which they leave. O(n) for all of them.
-    fn in_order<'q>(&'q self, nodes: &'q impl Nodes<P, Self::Record>) -> impl Iterator<Item = P> + 'q
+    fn in_order<'q>(&'q self, nodes: &'q impl View<P, Self>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,
     {

@@ -6,7 +6,7 @@ pub use self::geometry::Geometry;
 use crate::contract::{HeadChange, Order, Span, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::layout::Together;
-use crate::structure::{Discipline, Due, Family, Handle, Nodes, Record, Shape};
+use crate::structure::{Discipline, Due, Family, Handle, Record, Shape, View};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 
 mod check;
@@ -296,7 +296,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     ///
     /// Storages call it that re-arm a timer within its granule without the wheel.
     #[inline]
-    pub fn level(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, p: P) -> Option<u8> {
+    pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
             Location::Level(level, _) => u8::try_from(level).ok(),
             Location::Due | Location::Far(_) => None,
@@ -309,7 +309,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     #[inline]
     pub fn insert_behind(
         &mut self,
-        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         deadline: Tick,
         now: Tick,
@@ -391,7 +391,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     #[inline]
     fn push(
         &mut self,
-        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         deadline: Tick,
         location: Location,
@@ -425,7 +425,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Removes `p` from its list, which is at `location`. Returns whether the list is now empty.
     #[inline]
-    fn unlink(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, p: P, location: Location) -> bool {
+    fn unlink(&mut self, nodes: &mut impl View<P, Self>, p: P, location: Location) -> bool {
         let links = nodes.record(p).links;
         let (list, map, index) = match location {
             Location::Due => (&mut self.due, &mut 0, 0),
@@ -453,7 +453,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
     #[inline]
-    fn collect_ended(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, until: Tick) {
+    fn collect_ended(&mut self, nodes: &mut impl View<P, Self>, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
             && end <= until
         {
@@ -470,7 +470,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     #[inline]
     fn catch_up(
         &mut self,
-        nodes: &mut impl Nodes<P, CoarseRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         now: Tick,
         budget: &mut usize,
         until_due: bool,
@@ -502,7 +502,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Moves the clock to `now`, without a budget. Returns whether far timers were inserted again.
     #[inline]
-    fn advance_clock(&mut self, nodes: &mut impl Nodes<P, CoarseRecord<P>>, now: Tick) -> bool {
+    fn advance_clock(&mut self, nodes: &mut impl View<P, Self>, now: Tick) -> bool {
         if now < self.quiet_until {
             self.clock = self.clock.max(now);
             return false;
@@ -513,7 +513,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// The node that leaves first, not counting `without`.
-    fn first(&self, nodes: &impl Nodes<P, CoarseRecord<P>>, without: Option<P>) -> Option<P> {
+    fn first(&self, nodes: &impl View<P, Self>, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
             return Some(p);
@@ -547,7 +547,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// expire after `before`.
     fn first_of_far(
         &self,
-        nodes: &impl Nodes<P, CoarseRecord<P>>,
+        nodes: &impl View<P, Self>,
         without: Option<P>,
         before: Option<Tick>,
     ) -> Option<(Tick, P)> {
@@ -602,13 +602,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     const MOVES: bool = true;
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let moved = self.advance_clock(nodes, now);
         let deadline = deadline.max(now);
         let location = match Self::level_for(deadline - now) {
@@ -621,7 +615,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let record = nodes.record(p);
         let location = self.location(record);
         let (expiry, first) = (Self::expiry_of(record), record.links.prev.is_none());
@@ -635,13 +629,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         // The top level may now be able to hold a far timer.
         let moved = nodes.record(p).level == FAR && self.advance_clock(nodes, now);
         let record = nodes.record(p);
@@ -662,34 +650,34 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn head(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.first(nodes, None)
     }
 
     #[inline]
-    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.first(nodes, Some(self.head(nodes)?))
     }
 
     #[inline]
-    fn any(&self, _: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn any(&self, _: &impl View<P, Self>) -> Option<P> {
         let ending = || self.first_ending().and_then(|first| self.levels[first.level][first.index].head);
         let far = || self.first_far().and_then(|power| self.far[power].head);
         self.due.head.or_else(ending).or_else(far)
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         Self::expiry_of(nodes.record(p))
     }
 
     #[inline]
-    fn deadline(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
+    fn deadline(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).deadline
     }
 
     #[inline]
-    fn next_wake(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<Tick> {
+    fn next_wake(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         match self.due.head {
             Some(p) => Some(Self::expiry_of(nodes.record(p))),
             None => self.first_end(),
@@ -697,12 +685,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn due(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget > 0 && self.due.is_empty() {
             if now < self.quiet_until {
                 self.clock = self.clock.max(now);
@@ -720,18 +703,13 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     #[inline]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         self.due.unlink(nodes, nodes.record(due.handle).links);
         Some(due)
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         let record = nodes.record(p);
         let (deadline, expiry) = (record.deadline, Self::expiry_of(record));
         let whereabouts = match self.location(record) {
@@ -746,7 +724,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         Explanation::new(deadline, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         // The order of equals: a bucket of a higher level leaves before those of lower levels, and
         // far timers go behind their equals at the top level. Nodes of a far bucket that is being
         // emptied go behind all others.
@@ -770,7 +748,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
         *self = Self::NEW;
     }
 
-    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         let mut left = len;
         self.check_due(nodes, &mut left)?;
         self.check_levels(nodes, &mut left)?;

@@ -14,7 +14,7 @@ use super::dary_heap::{Growing, MOST, TimerHeap, key};
 use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 use crate::layout::Together;
-use crate::structure::{Discipline, Due, Family, Handle, Nodes, Shape};
+use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 
 /// The lists by delay with their heap, as the type argument of a queue.
 ///
@@ -189,7 +189,7 @@ impl<P: Handle> Delays<P> {
     #[inline]
     fn pop_after_quiet(
         &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         now: Tick,
         budget: usize,
     ) -> Option<Due<P>> {
@@ -200,7 +200,7 @@ impl<P: Handle> Delays<P> {
 
     /// Takes a number for the next arrival, greater than any in the queue.
     #[inline]
-    fn take_arrival(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) -> u32 {
+    fn take_arrival(&mut self, nodes: &mut impl View<P, Self>) -> u32 {
         if self.heap.next_sequence == u32::MAX {
             self.renumber(nodes);
         }
@@ -214,7 +214,7 @@ impl<P: Handle> Delays<P> {
     #[inline]
     fn append(
         &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         expiry: Tick,
         now: Tick,
@@ -243,7 +243,7 @@ impl<P: Handle> Delays<P> {
 
     /// Unlinks `p` from its list. The successor of a head takes over the head's cell.
     #[inline(always)]
-    fn leave(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Left {
+    fn leave(&mut self, nodes: &mut impl View<P, Self>, p: P) -> Left {
         let record = nodes.record(p);
         let next = record.next;
         match record.place() {
@@ -268,7 +268,7 @@ impl<P: Handle> Delays<P> {
 
     /// Removes `p`, wherever it is.
     #[inline]
-    fn remove_anywhere(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+    fn remove_anywhere(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let left = self.leave(nodes, p);
         if let Some(cell) = left.cell {
             self.heap.vacate(nodes, cell);
@@ -280,13 +280,7 @@ impl<P: Handle> Delays<P> {
     /// without a change if `p` is not inside a list, is its tail, or changes its list. Also returns
     /// false if the arrival numbers are used up.
     #[inline(always)]
-    fn move_to_tail(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        p: P,
-        expiry: Tick,
-        now: Tick,
-    ) -> bool {
+    fn move_to_tail(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> bool {
         let arrival = self.heap.next_sequence;
         let delay = expiry - now;
         // The delay names the list, so the loads of the list and of its tail do not wait for the
@@ -313,13 +307,7 @@ impl<P: Handle> Delays<P> {
 
     /// Re-arms `p`, wherever it is.
     #[inline(never)]
-    fn move_anywhere(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        p: P,
-        expiry: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn move_anywhere(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
         // The number is taken first, since renumbering moves the node.
         let arrival = self.take_arrival(nodes);
         let left = self.leave(nodes, p);
@@ -352,13 +340,7 @@ impl<P: Handle> Delays<P> {
     /// earlier than the old head, so the entry can only sink. It is never inlined: a timer that
     /// leaves from inside a list then saves no registers for it.
     #[inline(never)]
-    fn succeed(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        cell: usize,
-        list: Option<usize>,
-        p: P,
-    ) {
+    fn succeed(&mut self, nodes: &mut impl View<P, Self>, cell: usize, list: Option<usize>, p: P) {
         let record = nodes.record_mut(p);
         let &mut FixedDelayRecord { expiry, next, mark: arrival, .. } = record;
         *record = FixedDelayRecord::in_heap(expiry, next, list);
@@ -371,7 +353,7 @@ impl<P: Handle> Delays<P> {
     #[cold]
     fn insert_sorted(
         &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         expiry: Tick,
         arrival: u32,
@@ -410,7 +392,7 @@ impl<P: Handle> Delays<P> {
     /// Renumbers the nodes 0, 1, ... in their order, when the counter is used up. It moves all
     /// nodes in order into one chain, and then appends each node to its old list.
     #[cold]
-    fn renumber(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>) {
+    fn renumber(&mut self, nodes: &mut impl View<P, Self>) {
         let (mut first, mut last) = (None, None);
         while let Some(p) = self.head(nodes) {
             let record = nodes.record(p);
@@ -482,13 +464,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     }
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let arrival = self.take_arrival(nodes);
         let expiry = deadline.max(now);
         match self.append(nodes, p, expiry, now, arrival) {
@@ -502,7 +478,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
 
     // Inlined, so that the usual case saves no registers: a timer between two others.
     #[inline(always)]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, FixedDelayRecord<P>>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let record = nodes.record(p);
         let (Some(next), Some(prev)) = (record.next, record.prev) else {
             return self.remove_anywhere(nodes, p);
@@ -514,13 +490,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
 
     // Inlined, so that the usual case saves no registers.
     #[inline(always)]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         if self.move_to_tail(nodes, p, expiry, now) {
             return HeadChange::Same;
@@ -529,12 +499,12 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     }
 
     #[inline]
-    fn head(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+    fn head(&self, _: &impl View<P, Self>) -> Option<P> {
         self.heap.first()?.1.node
     }
 
     #[inline]
-    fn second(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         let behind = nodes.record(self.head(nodes)?).next.map(|p| {
             let record = nodes.record(p);
             (key(record.expiry, record.mark), Some(p))
@@ -549,42 +519,32 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, _: &impl Nodes<P, FixedDelayRecord<P>>) -> Option<Tick> {
+    fn next_expiry(&self, _: &impl View<P, Self>) -> Option<Tick> {
         self.heap.first().map(|(_, entry)| entry.expiry())
     }
 
     #[inline]
-    fn due(
-        &mut self,
-        _: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, _: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.due_after_quiet(now, *budget) }
     }
 
     #[inline]
-    fn is_quiet(&self, _: &impl Nodes<P, FixedDelayRecord<P>>, now: Tick) -> bool {
+    fn is_quiet(&self, _: &impl View<P, Self>, now: Tick) -> bool {
         now < self.quiet
     }
 
     // Most polls find nothing due, so that check is inlined.
     #[inline(always)]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, FixedDelayRecord<P>>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, *budget) }
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         let expiry = self.expiry(nodes, p);
         let whereabouts = match nodes.record(p).place() {
             Place::InHeap { cell, .. } => self.heap.whereabouts(cell),
@@ -596,7 +556,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         for entry in self.heap.entries() {
             let mut next = entry.node;
             while let Some(p) = next {
@@ -606,7 +566,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         }
     }
 
-    fn rank(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, p: P, visited: u64) -> u64 {
+    fn rank(&self, nodes: &impl View<P, Self>, p: P, visited: u64) -> u64 {
         let record = nodes.record(p);
         match record.place() {
             Place::InHeap { .. } => self.heap.rank(nodes, p, visited),
@@ -629,7 +589,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         self.heap.buffer_bytes() + self.lists.heap_bytes()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, FixedDelayRecord<P>>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         self.check_all(nodes, len)
     }
 }

@@ -10,7 +10,7 @@ use cells::{Cell, Cells, Inline};
 
 use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::layout::Together;
-use crate::structure::{Discipline, Due, Family, Handle, Nodes, Ordered, Record, Shape};
+use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, View};
 
 /// The sorted array that grows, as the type argument of a queue.
 ///
@@ -189,31 +189,19 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline(always)]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, FlatRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         nodes.record_mut(p).expiry = expiry;
         HeadChange::when(self.link(expiry, p))
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         HeadChange::when(self.unlink(nodes.record(p).expiry, p))
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, FlatRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let record = nodes.record_mut(p);
         let from = self.find(record.expiry, p);
@@ -224,19 +212,19 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
-    fn head(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+    fn head(&self, _: &impl View<P, Self>) -> Option<P> {
         self.last().map(|cell| cell.node)
     }
 
     // A removal would search for the head among the timers of its tick.
-    fn take_any(&mut self, _: &mut impl Nodes<P, FlatRecord>) -> Option<P> {
+    fn take_any(&mut self, _: &mut impl View<P, Self>) -> Option<P> {
         let Cell { node, .. } = self.last()?;
         self.cells.remove(self.cells.len() - 1);
         Some(node)
     }
 
     #[inline]
-    fn second(&self, _: &impl Nodes<P, FlatRecord>) -> Option<P> {
+    fn second(&self, _: &impl View<P, Self>) -> Option<P> {
         self.cells.get(self.cells.len().wrapping_sub(2)).map(|cell| cell.node)
     }
 
@@ -246,22 +234,22 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, _: &impl Nodes<P, FlatRecord>) -> Option<Tick> {
+    fn next_expiry(&self, _: &impl View<P, Self>) -> Option<Tick> {
         self.last().map(|cell: Cell<P>| cell.expiry)
     }
 
     #[inline]
-    fn is_quiet(&self, nodes: &impl Nodes<P, FlatRecord>, now: Tick) -> bool {
+    fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         self.next_expiry(nodes).is_none_or(|expiry| expiry > now)
     }
 
     #[inline]
-    fn due(&mut self, _: &mut impl Nodes<P, FlatRecord>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
+    fn due(&mut self, _: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let Cell { expiry, node: handle } = self.last()?;
         if *budget == 0 || expiry > now {
             return None;
@@ -270,25 +258,20 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, FlatRecord>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let expiry = deadline.max(now);
         nodes.record_mut(p).expiry = expiry;
         self.cells.replace_last(Cell { expiry, node: p });
     }
 
     #[inline]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, FlatRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         self.cells.remove(self.cells.len() - 1);
         Some(due)
     }
 
-    fn for_each(&self, _: &impl Nodes<P, FlatRecord>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, _: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         (0..self.cells.len()).rev().filter_map(|at| self.cells.get(at)).for_each(|cell| visit(cell.node));
     }
 
@@ -300,7 +283,7 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
         self.cells.heap_bytes()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, FlatRecord>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         if self.cells.len() != len {
             return Err(Violation::Count);
         }
@@ -320,13 +303,13 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
 }
 
 impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
-    fn next(&self, nodes: &impl Nodes<P, FlatRecord>, p: P) -> Option<P> {
+    fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P> {
         let at = self.find(nodes.record(p).expiry, p);
         self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
     }
 
     // A walk by `next` would search among the timers of the same tick for each of them.
-    fn in_order<'q>(&'q self, _: &'q impl Nodes<P, FlatRecord>) -> impl Iterator<Item = P> + 'q
+    fn in_order<'q>(&'q self, _: &'q impl View<P, Self>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,
     {

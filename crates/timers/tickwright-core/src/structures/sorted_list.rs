@@ -2,7 +2,7 @@
 
 use crate::contract::{Exact, HeadChange, Order, Tick, Violation};
 use crate::layout::Apart;
-use crate::structure::{Discipline, Family, Handle, Nodes, Ordered, Record, Shape};
+use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View};
 
 /// The sorted list, as the type argument of a queue.
 ///
@@ -91,7 +91,7 @@ pub struct List<P> {
 impl<P: Handle> List<P> {
     /// Links `left` to `right`; none stands for the end of the list on either side.
     #[inline]
-    fn join(&mut self, nodes: &mut impl Nodes<P, ListRecord<P>>, left: Option<P>, right: Option<P>) {
+    fn join(&mut self, nodes: &mut impl View<P, Self>, left: Option<P>, right: Option<P>) {
         match left {
             Some(left) => nodes.record_mut(left).next = right,
             None => self.head = right,
@@ -115,13 +115,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     const VISITS_IN_ORDER: bool = true;
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, ListRecord<P>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let mut left = self.tail;
         let mut right = None;
@@ -141,33 +135,33 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, ListRecord<P>>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let &ListRecord { next, prev, .. } = nodes.record(p);
         self.join(nodes, prev, next);
         HeadChange::when(prev.is_none())
     }
 
     #[inline]
-    fn head(&self, _: &impl Nodes<P, ListRecord<P>>) -> Option<P> {
+    fn head(&self, _: &impl View<P, Self>) -> Option<P> {
         self.head
     }
 
     #[inline]
-    fn is_quiet(&self, nodes: &impl Nodes<P, ListRecord<P>>, now: Tick) -> bool {
+    fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         self.head.is_none_or(|head| nodes.record(head).expiry > now)
     }
 
     #[inline]
-    fn second(&self, nodes: &impl Nodes<P, ListRecord<P>>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         nodes.record(self.head?).next
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, ListRecord<P>>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, ListRecord<P>>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         let mut next = self.head;
         while let Some(p) = next {
             visit(p);
@@ -179,7 +173,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         *self = Self::NEW;
     }
 
-    fn check(&self, nodes: &impl Nodes<P, ListRecord<P>>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         let mut left = None;
         let mut earliest = 0;
         let mut next = self.head;
@@ -206,7 +200,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
 }
 
 impl<P: Handle> Ordered<P> for List<P> {
-    fn next(&self, nodes: &impl Nodes<P, ListRecord<P>>, p: P) -> Option<P> {
+    fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P> {
         nodes.record(p).next
     }
 }

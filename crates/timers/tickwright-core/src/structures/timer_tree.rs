@@ -4,7 +4,7 @@
 use tickwright_nodes::tree::{self as bst, Balance as _, Color, Left, Linked, Links, RedBlack, Side};
 
 use crate::contract::{HeadChange, Order, Tick, Violation};
-use crate::structure::{Discipline, Due, Handle, Nodes, Ordered, Record};
+use crate::structure::{Discipline, Due, Handle, Nodes, Ordered, Record, View};
 
 /// The record of a node in a timer tree. The fields have this order because a search reads the
 /// expiry and a child: side by side they are seldom on two cache lines.
@@ -72,7 +72,7 @@ fn place<P: Handle>(nodes: &impl Nodes<P, TreeRecord<P>>, root: P, expiry: Tick)
 impl<P: Handle, const CACHED: bool> TimerTree<P, CACHED> {
     /// Unlinks `p`, which is the head.
     #[inline]
-    fn unlink_head(&mut self, nodes: &mut impl Nodes<P, TreeRecord<P>>, p: P) {
+    fn unlink_head(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
             // Where a left child is missing, the balance allows at most a single node on the right:
@@ -96,13 +96,7 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
     const VISITS_IN_ORDER: bool = true;
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
@@ -123,7 +117,7 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let first = if CACHED { self.head == Some(p) } else { bst::is_first(nodes, p) };
         if CACHED && first {
             self.head = bst::next(nodes, p);
@@ -133,44 +127,39 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
     }
 
     #[inline]
-    fn is_quiet(&self, nodes: &impl Nodes<P, Self::Record>, now: Tick) -> bool {
+    fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         CACHED && self.head.is_none_or(|head| nodes.record(head).expiry > now)
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn head(&self, nodes: &impl View<P, Self>) -> Option<P> {
         if CACHED { self.head } else { self.root.map(|root| bst::outermost(nodes, root, Left)) }
     }
 
     #[inline]
-    fn second(&self, nodes: &impl Nodes<P, Self::Record>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         bst::next(nodes, self.head(nodes)?)
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, Self::Record>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         self.unlink_head(nodes, due.handle);
         Some(due)
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, Self::Record>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         self.unlink_head(nodes, p);
         let _ = self.insert(nodes, p, deadline, now);
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, Self::Record>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         let mut at = self.head(nodes);
         while let Some(p) = at {
             visit(p);
@@ -182,7 +171,7 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
         *self = Self::NEW;
     }
 
-    fn check(&self, nodes: &impl Nodes<P, Self::Record>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         let mut first = None;
         let mut earliest = 0;
         let in_order = |p| {
@@ -206,7 +195,7 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
 
 impl<P: Handle, const CACHED: bool> Ordered<P> for TimerTree<P, CACHED> {
     #[inline]
-    fn next(&self, nodes: &impl Nodes<P, Self::Record>, p: P) -> Option<P> {
+    fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P> {
         bst::next(nodes, p)
     }
 }

@@ -2,14 +2,10 @@
 
 use super::{Coarse, CoarseRecord, FAR, Geometry};
 use crate::contract::Violation;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    pub(super) fn check_due(
-        &self,
-        nodes: &impl Nodes<P, CoarseRecord<P>>,
-        left: &mut usize,
-    ) -> Result<(), Violation> {
+    pub(super) fn check_due(&self, nodes: &impl View<P, Self>, left: &mut usize) -> Result<(), Violation> {
         let mut earliest = 0;
         self.due.check(nodes, left, |record: &CoarseRecord<P>| {
             let expiry = Self::expiry_of(record);
@@ -24,11 +20,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         })
     }
 
-    pub(super) fn check_levels(
-        &self,
-        nodes: &impl Nodes<P, CoarseRecord<P>>,
-        left: &mut usize,
-    ) -> Result<(), Violation> {
+    pub(super) fn check_levels(&self, nodes: &impl View<P, Self>, left: &mut usize) -> Result<(), Violation> {
         for level in 0..DEPTH {
             for index in 0..BUCKETS {
                 let bucket = &self.levels[level][index];
@@ -59,11 +51,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         Ok(())
     }
 
-    pub(super) fn check_far(
-        &self,
-        nodes: &impl Nodes<P, CoarseRecord<P>>,
-        left: &mut usize,
-    ) -> Result<(), Violation> {
+    pub(super) fn check_far(&self, nodes: &impl View<P, Self>, left: &mut usize) -> Result<(), Violation> {
         let being_emptied = self.far_occupied & self.clock;
         for (power, bucket) in self.far.iter().enumerate() {
             if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {

@@ -1,21 +1,17 @@
 //! Verifies the lists and their heap, and returns the violation found.
 
+use super::Delays;
 use super::lists::Lists;
 use super::record::Place;
-use super::{Delays, FixedDelayRecord};
 use crate::contract::Violation;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 impl<P: Handle> Delays<P> {
     /// Verifies the invariants of the module over `len` nodes.
     ///
     /// # Errors
     /// The first violation found.
-    pub(super) fn check_all(
-        &self,
-        nodes: &impl Nodes<P, FixedDelayRecord<P>>,
-        len: usize,
-    ) -> Result<(), Violation> {
+    pub(super) fn check_all(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         self.heap.check_entries(nodes, self.heap.len)?;
         let (mut reached, mut ends) = (0, 0);
         for entry in self.heap.entries() {

@@ -2,12 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::record::LadderRecord;
 use super::rungs::{Rung, TOP};
 use super::scan::Place;
 use super::state::Ladder;
 use crate::contract::Violation;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 /// Returns a violation unless a condition holds.
 fn hold(condition: bool, violation: Violation) -> Result<(), Violation> {
@@ -15,7 +14,7 @@ fn hold(condition: bool, violation: Violation) -> Result<(), Violation> {
 }
 
 impl<P: Handle> Ladder<P> {
-    pub(super) fn check_all(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+    pub(super) fn check_all(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         hold(self.live as usize == len, Violation::Count)?;
         self.check_run(nodes)?;
         self.check_rungs()?;
@@ -40,7 +39,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Invariants 1 and 2.
-    fn check_run(&self, nodes: &impl Nodes<P, LadderRecord>) -> Result<(), Violation> {
+    fn check_run(&self, nodes: &impl View<P, Self>) -> Result<(), Violation> {
         let (mut before, mut result) = (None, Ok(()));
         for (tick, slot) in self.run.iter() {
             let Some(p) = P::from_number(slot) else { return Err(Violation::Storage) };
@@ -90,7 +89,7 @@ impl<P: Handle> Ladder<P> {
     /// Invariants 5 to 7.
     fn check_place(
         &self,
-        nodes: &impl Nodes<P, LadderRecord>,
+        nodes: &impl View<P, Self>,
         place: Place,
         slots: &mut Vec<(u32, bool)>,
     ) -> Result<(), Violation> {

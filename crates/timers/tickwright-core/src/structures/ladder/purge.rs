@@ -4,9 +4,9 @@
 //! appends the live entries to a second list, which then takes the place of the first.
 
 use super::pool::{CHUNK, List};
-use super::record::{Entry, LadderRecord};
+use super::record::Entry;
 use super::state::{Ladder, Purge};
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 /// One call reads this many entries or a few more, and looks at so many lists.
 const ENTRIES_AT_ONCE: usize = 32;
@@ -18,7 +18,7 @@ const CHUNKS_AT_ONCE: usize = 4;
 impl<P: Handle> Ladder<P> {
     /// Drops some dead entries if there are many.
     #[inline]
-    pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl View<P, Self>) {
         if self.dead() > few_dead(self.live as usize) {
             self.purge_some(nodes);
         }
@@ -26,7 +26,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Reads some entries and drops the dead ones. A list that is being divided comes first.
     #[inline(never)]
-    pub(super) fn purge_some(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn purge_some(&mut self, nodes: &mut impl View<P, Self>) {
         if self.split.is_on() {
             for _ in 0..CHUNKS_AT_ONCE {
                 if self.split.is_on() {
@@ -83,7 +83,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     #[inline]
-    fn keep_or_drop(nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry) -> bool {
+    fn keep_or_drop(nodes: &mut impl View<P, Self>, entry: Entry) -> bool {
         P::from_number(entry.slot()).is_some_and(|p| nodes.record_mut(p).keep_or_drop(entry))
     }
 
@@ -98,7 +98,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Makes room for one more entry, although the memory for entries is used up.
     #[cold]
-    pub(super) fn purge_until_there_is_room(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn purge_until_there_is_room(&mut self, nodes: &mut impl View<P, Self>) {
         // Fewer timers pend than there is memory for, so entries are dead.
         while self.entries >= self.limit && self.dead() > 0 {
             self.purge_some(nodes);

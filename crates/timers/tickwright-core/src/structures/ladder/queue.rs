@@ -16,7 +16,7 @@ use super::rungs::{Rung, sizes};
 use super::state::{LONG, Ladder, Purge, Split};
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-use crate::structure::{Discipline, Due, Handle, Nodes};
+use crate::structure::{Discipline, Due, Handle, View};
 
 impl<P: Handle> Ladder<P> {
     const IN_SLABS: () = assert!(P::NUMBERED, "a LadderQueue needs a SlabQueue: over hooks use a Wheel");
@@ -40,7 +40,7 @@ impl<P: Handle> Ladder<P> {
     /// Puts a timer, which has just been armed for `expiry`, into the run or into a bucket. The
     /// ladder counts it as pending. Returns whether it is the first of the run.
     #[inline]
-    fn place(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+    fn place(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if u128::from(expiry) >= self.run_end {
             self.place_outside(nodes, p, expiry, now);
         } else {
@@ -50,7 +50,7 @@ impl<P: Handle> Ladder<P> {
 
     /// The rest of [`place`](Self::place), for a tick before the run's end.
     #[inline]
-    fn place_in_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+    fn place_in_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.run.len() < LONG && self.run.fits(expiry) {
             return self.run.insert(expiry, p.number());
         }
@@ -59,7 +59,7 @@ impl<P: Handle> Ladder<P> {
 
     /// The rest of [`place`](Self::place), for a tick at or after the run's end.
     #[inline(never)]
-    fn place_outside(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+    fn place_outside(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.entries == 0 && self.extend_run(expiry, now) {
             return self.run.insert(expiry, p.number());
         }
@@ -84,7 +84,7 @@ impl<P: Handle> Ladder<P> {
 
     /// The rest of [`place`](Self::place), for a run that is full, or begins at another tick.
     #[inline(never)]
-    fn place_in_full_run(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, expiry: Tick, now: Tick) {
+    fn place_in_full_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         loop {
             let Some((first, _)) = self.run.first() else {
                 self.run.restart(if expiry - now <= WINDOW { now } else { expiry });
@@ -129,13 +129,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Inserts into a slot whose last timers have left entries behind.
     #[inline(never)]
-    fn insert_again(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        expiry: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert_again(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
         let wake = self.wake();
         let sequence = self.take_sequence();
         let record = nodes.record_mut(p);
@@ -155,13 +149,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Re-arms `p`, wherever it is.
     #[inline(never)]
-    fn move_anywhere(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        expiry: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn move_anywhere(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
         let wake = self.wake();
         let sequence = self.take_sequence();
         let record = nodes.record_mut(p);
@@ -203,13 +191,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let record = nodes.record_mut(p);
         if record.has_entries() {
@@ -240,7 +222,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let record = nodes.record_mut(p);
         let waits = record.waits();
         record.leave();
@@ -254,13 +236,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let record = nodes.record_mut(p);
         // Fast path: the timer moves to a later tick, and its entry stays.
@@ -274,11 +250,11 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+    fn head(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.earliest(nodes, 0)
     }
 
-    fn second(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.earliest(nodes, 1)
     }
 
@@ -289,12 +265,12 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, nodes: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         // Fast path: the run has the head.
         match self.run.first() {
             Some((tick, _)) => Some(tick),
@@ -303,22 +279,17 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn next_wake(&self, _: &impl Nodes<P, LadderRecord>) -> Option<Tick> {
+    fn next_wake(&self, _: &impl View<P, Self>) -> Option<Tick> {
         self.wake()
     }
 
     #[inline]
-    fn is_quiet(&self, _: &impl Nodes<P, LadderRecord>, now: Tick) -> bool {
+    fn is_quiet(&self, _: &impl View<P, Self>, now: Tick) -> bool {
         self.run.first().map_or(self.live == 0, |(tick, _)| tick > now)
     }
 
     #[inline]
-    fn due(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if self.run.is_empty() {
             self.refill(nodes, now, budget);
         }
@@ -330,7 +301,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn rearm_due(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, deadline: Tick, now: Tick) {
+    fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let expiry = deadline.max(now);
         self.run.drop_first();
         let sequence = self.take_sequence();
@@ -342,12 +313,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     }
 
     #[inline]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         // Its record stays as it is: no entry makes it current.
         self.run.drop_first();
@@ -361,7 +327,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         Some(due)
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, LadderRecord>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         let record = nodes.record(p);
         let (expiry, placed) = (record.expiry, record.placed());
         let whereabouts = if !record.waits() {
@@ -381,11 +347,11 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, LadderRecord>, visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P)) {
         self.each(nodes, visit);
     }
 
-    fn rank(&self, nodes: &impl Nodes<P, LadderRecord>, p: P, _: u64) -> u64 {
+    fn rank(&self, nodes: &impl View<P, Self>, p: P, _: u64) -> u64 {
         nodes.record(p).sequence
     }
 
@@ -409,7 +375,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
             + self.lists.capacity() * size_of::<List>()
     }
 
-    fn check(&self, nodes: &impl Nodes<P, LadderRecord>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         self.check_all(nodes, len)
     }
 }

@@ -8,12 +8,12 @@
 //! ```
 
 use super::pool::{CHUNK, List};
-use super::record::{Entry, LadderRecord};
+use super::record::Entry;
 use super::run::{SORTED, WINDOW};
 use super::rungs::{AHEAD, MOST_PUSHED, SPARE, TOP, bits, bits_of, least_bits};
 use super::state::{Ladder, Split};
 use crate::contract::Tick;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 /// Up to this many entries of the top are sorted into the run.
 pub(super) const DIRECT: usize = 24;
@@ -76,12 +76,12 @@ impl Range {
 impl<P: Handle> Ladder<P> {
     /// Fills the run, which is empty, if a timer is pending and the budget suffices.
     #[inline(never)]
-    pub(super) fn refill(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) {
+    pub(super) fn refill(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) {
         while self.run.is_empty() && self.live > 0 && *budget > 0 && self.step(nodes, now, budget) {}
     }
 
     /// Does one step of a refill. Returns false if there is nothing to do for now.
-    fn step(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
+    fn step(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> bool {
         if self.split.is_on() {
             *budget -= self.split_chunk(nodes, *budget);
             return true;
@@ -172,7 +172,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Enters the top: no rung is in use.
-    fn enter_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, now: Tick, budget: &mut usize) -> bool {
+    fn enter_top(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> bool {
         let len = self.len_of(TOP);
         if len <= DIRECT || !self.can_divide() {
             let range = Range::all((self.top_first, self.top_last), 0);
@@ -189,7 +189,7 @@ impl<P: Handle> Ladder<P> {
     /// Divides the top into the first rung, at once, if that reads no record. The run keeps its
     /// timers.
     #[inline(never)]
-    pub(super) fn divide_top(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn divide_top(&mut self, nodes: &mut impl View<P, Self>) {
         let ticks = self.top_last - self.top_first;
         if !self.can_divide() || ticks == 0 || ticks > u32::MAX.into() {
             return;
@@ -216,7 +216,7 @@ impl<P: Handle> Ladder<P> {
     /// Sorts a bucket of at most `SORTED` entries into the run.
     fn enter_short(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         (at, bucket): (usize, usize),
         mut range: Range,
         budget: &mut usize,
@@ -266,7 +266,7 @@ impl<P: Handle> Ladder<P> {
     /// Takes the first timers of a bucket of one tick, which is in order.
     fn stream(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         (at, bucket): (usize, usize),
         tick: Tick,
         budget: &mut usize,
@@ -298,7 +298,7 @@ impl<P: Handle> Ladder<P> {
     /// the earliest timers.
     fn take_window(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         list: usize,
         mut range: Range,
         budget: &mut usize,
@@ -327,13 +327,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Narrows the range to the earliest timers of two lists, at most `most`. If their first tick
     /// has more, it takes those that arrived first.
-    fn cut(
-        &self,
-        nodes: &impl Nodes<P, LadderRecord>,
-        lists: (&List, &List),
-        range: &mut Range,
-        most: usize,
-    ) {
+    fn cut(&self, nodes: &impl View<P, Self>, lists: (&List, &List), range: &mut Range, most: usize) {
         let mut keys = [(Tick::MAX, u64::MAX); 2 * SORTED];
         let mut len = 0;
         for entry in self.pool.iter(lists.0).chain(self.pool.iter(lists.1)) {
@@ -356,7 +350,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    fn fill_run(&mut self, nodes: &impl Nodes<P, LadderRecord>, range: Range, mixed: bool) {
+    fn fill_run(&mut self, nodes: &impl View<P, Self>, range: Range, mixed: bool) {
         self.run.fill(range.first, range.last - range.first, &mut self.batch);
         self.batch.clear();
         if mixed {
@@ -368,7 +362,7 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     pub(super) fn alive(
         &self,
-        nodes: &impl Nodes<P, LadderRecord>,
+        nodes: &impl View<P, Self>,
         entry: Entry,
         (first, last): (Tick, Tick),
     ) -> Option<(Tick, P)> {
@@ -386,7 +380,7 @@ impl<P: Handle> Ladder<P> {
     #[inline]
     fn gather(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         list: &mut List,
         most: usize,
         range: Range,
@@ -425,7 +419,7 @@ impl<P: Handle> Ladder<P> {
     #[inline(never)]
     fn gather_other(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         entry: Entry,
         range: Range,
@@ -459,7 +453,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The slot of a dead entry forgets the entry. It has been subtracted from `entries`.
-    pub(super) fn drop_dead(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, entry: Entry) {
+    pub(super) fn drop_dead(&mut self, nodes: &mut impl View<P, Self>, entry: Entry) {
         if let Some(p) = P::from_number(entry.slot()) {
             nodes.record_mut(p).drop_dead(entry);
         }
@@ -467,7 +461,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns their
     /// number.
-    pub(super) fn split_chunk(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, most: usize) -> usize {
+    pub(super) fn split_chunk(&mut self, nodes: &mut impl View<P, Self>, most: usize) -> usize {
         let mut rest = self.split.rest;
         let at = self.split.rung;
         if self.is_big() && self.split.reads_records {
@@ -504,13 +498,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Moves an entry into the bucket that its record tells, of the rung at `at` or a later one.
-    fn split_by_record(
-        &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
-        entry: Entry,
-        at: usize,
-        mixed: bool,
-    ) {
+    fn split_by_record(&mut self, nodes: &mut impl View<P, Self>, entry: Entry, at: usize, mixed: bool) {
         let Some((placed, p)) = self.alive(nodes, entry, (self.split.first, self.split.last)) else {
             self.entries -= 1;
             return self.drop_dead(nodes, entry);
@@ -536,7 +524,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Prefetches the records of the bucket that the run gets next.
     #[inline(never)]
-    fn prefetch_next(&self, nodes: &impl Nodes<P, LadderRecord>, at: usize) {
+    fn prefetch_next(&self, nodes: &impl View<P, Self>, at: usize) {
         let rung = &self.rungs[at];
         if let Some(bucket) = rung.occupied(rung.next) {
             let list = &self.lists[rung.first + bucket];

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use super::pool::List;
-use super::record::{Entry, LadderRecord};
+use super::record::Entry;
 use super::rungs::TOP;
 use super::state::Ladder;
 use crate::contract::Tick;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 /// A list and its ticks.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The timer that leaves first, or the one after it.
-    pub(super) fn earliest(&self, nodes: &impl Nodes<P, LadderRecord>, index: usize) -> Option<P> {
+    pub(super) fn earliest(&self, nodes: &impl View<P, Self>, index: usize) -> Option<P> {
         if let Some((_, slot)) = self.run.get(index) {
             return P::from_number(slot);
         }
@@ -94,7 +94,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// The timer of each entry that is alive.
-    fn in_lists(&self, nodes: &impl Nodes<P, LadderRecord>) -> impl Iterator<Item = P> {
+    fn in_lists(&self, nodes: &impl View<P, Self>) -> impl Iterator<Item = P> {
         self.places().flat_map(move |place| {
             let ticks = (place.first, place.last);
             self.entries_of(place).filter_map(move |entry| self.alive(nodes, entry, ticks).map(|(_, p)| p))
@@ -102,7 +102,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Visits every pending timer once.
-    pub(super) fn each(&self, nodes: &impl Nodes<P, LadderRecord>, mut visit: impl FnMut(P)) {
+    pub(super) fn each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         self.run.iter().filter_map(|(_, slot)| P::from_number(slot)).for_each(&mut visit);
         if self.in_lists(nodes).count() + self.run.len() == self.live as usize {
             return self.in_lists(nodes).for_each(visit);

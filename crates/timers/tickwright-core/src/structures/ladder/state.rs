@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::pool::{List, Pool};
-use super::record::{Entry, LadderRecord};
+use super::record::Entry;
 use super::run::{Batch, Run};
 use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 
 /// The most timers of a run that an arrival may enter.
 pub(super) const LONG: usize = 48;
@@ -202,7 +202,7 @@ impl<P: Handle> Ladder<P> {
 
     /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket
     /// is mixed if the timer may have arrived before others there.
-    pub(super) fn file_again(&mut self, nodes: &mut impl Nodes<P, LadderRecord>, p: P, mixed: bool) {
+    pub(super) fn file_again(&mut self, nodes: &mut impl View<P, Self>, p: P, mixed: bool) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());
         let (tick, wrapped) = (record.expiry, record.is_wrapped());
@@ -309,7 +309,7 @@ impl<P: Handle> Ladder<P> {
     /// Lowers the end of the run to `cut`. The timers from index `from` on move to buckets.
     pub(super) fn lower_end(
         &mut self,
-        nodes: &mut impl Nodes<P, LadderRecord>,
+        nodes: &mut impl View<P, Self>,
         (cut, from): (Tick, usize),
         now: Tick,
     ) {
@@ -350,7 +350,7 @@ impl<P: Handle> Ladder<P> {
     /// Moves the timers that have equals outside back to the bucket of these equals. That is a
     /// bucket of arrivals if the run was filled from one. No rung is added: a program may fill the
     /// run with equals again and again, each time at an earlier tick.
-    pub(super) fn give_back(&mut self, nodes: &mut impl Nodes<P, LadderRecord>) {
+    pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()
         {

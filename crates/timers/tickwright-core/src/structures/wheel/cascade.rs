@@ -20,7 +20,7 @@
 
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
-use crate::structure::{Handle, Nodes};
+use crate::structure::{Handle, View};
 use crate::structures::digits::BucketNumber;
 use tickwright_nodes::chain::{Chain, Links};
 
@@ -34,7 +34,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl View<P, Self>,
         p: P,
         expiry: Tick,
         clock: Tick,
@@ -77,7 +77,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// budget.
     pub(super) fn cascade_some(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl View<P, Self>,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
@@ -102,7 +102,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl View<P, Self>,
         from: BucketNumber<BUCKETS>,
         clock: Tick,
     ) -> usize {
@@ -140,12 +140,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// ```
     /// There is a separate chain for each bucket of the level just below, and one for all nodes
     /// that belong deeper. When the walks have met, each chain is appended to its bucket.
-    fn cascade_from_both_ends(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        front: P,
-        back: P,
-    ) -> usize {
+    fn cascade_from_both_ends(&mut self, nodes: &mut impl View<P, Self>, front: P, back: P) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;
         let below = nodes.record(front).bucket.level().saturating_sub(1);

@@ -11,7 +11,7 @@
 use super::buckets::{Bucket, Buckets};
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
-use crate::structure::{Discipline, Due, Handle, Nodes, Record};
+use crate::structure::{Discipline, Due, Handle, Record, View};
 use crate::structures::digits::BucketNumber;
 use tickwright_nodes::chain::{Chained, Links};
 
@@ -102,13 +102,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
     /// Links `p`, which must be in no bucket. Returns whether the next wake-up may have changed.
     #[inline(always)]
-    fn schedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> bool {
+    fn schedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> bool {
         if self.buckets.is_empty() {
             self.clock = now;
             self.quiet = now;
@@ -136,7 +130,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// Whether the removal of `p` may change the next wake-up.
     #[inline]
-    fn decides_next_wake(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> bool {
+    fn decides_next_wake(&self, nodes: &impl View<P, Self>, p: P) -> bool {
         let (expiry, bucket) = (nodes.record(p).expiry, nodes.record(p).bucket);
         // The bound of a dirty bucket may come from a timer that has left. If this removal empties
         // the bucket, the next wake-up is that of another bucket.
@@ -146,7 +140,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     #[inline(always)]
-    fn unlink(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) {
+    fn unlink(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let (expiry, links, at) = (nodes.record(p).expiry, nodes.record(p).links, nodes.record(p).bucket);
         if let Links { next: Some(next), prev: Some(prev) } = links {
             // The usual case: the bucket's ends stay.
@@ -200,7 +194,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline]
     fn pop_after_quiet(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl View<P, Self>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<Due<P>> {
@@ -229,11 +223,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// Unlinks the first node of a bucket of level 0, while no cascade is half done.
     #[inline]
-    fn pop_front(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        at: BucketNumber<BUCKETS>,
-    ) -> Option<P> {
+    fn pop_front(&mut self, nodes: &mut impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let chain = self.buckets.chain_mut(at);
         let head = chain.head?;
         chain.head = nodes.record(head).links().next;
@@ -252,7 +242,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline(never)]
     fn cascade_to_head(
         &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &mut impl View<P, Self>,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
@@ -291,11 +281,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
 
     /// The node of a bucket that leaves first.
     #[inline(never)]
-    fn earliest(
-        &self,
-        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        at: BucketNumber<BUCKETS>,
-    ) -> Option<P> {
+    fn earliest(&self, nodes: &impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let Bucket { min, chain } = self.buckets.at(at);
         let mut earliest: Option<(Tick, P)> = None;
         for p in chain.iter(nodes) {
@@ -314,7 +300,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// The two nodes that leave first. It is not inlined, so that the fast path of `head` stays
     /// short.
     #[inline(never)]
-    fn earliest_two(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> (Option<P>, Option<P>) {
+    fn earliest_two(&self, nodes: &impl View<P, Self>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
         // While a cascade is half done, all nodes in lower buckets share a granule with the rest of
         // the cascaded bucket.
@@ -374,19 +360,13 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     const MOVES: bool = true;
 
     #[inline]
-    fn insert(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         self.len += 1;
         HeadChange::when(self.schedule(nodes, p, deadline, now))
     }
 
     #[inline(always)]
-    fn remove(&mut self, nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> HeadChange {
+    fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let decides = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         self.len -= 1;
@@ -394,13 +374,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn reschedule(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) -> HeadChange {
+    fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let decided = self.decides_next_wake(nodes, p);
         self.unlink(nodes, p);
         let decides = self.schedule(nodes, p, deadline, now);
@@ -408,7 +382,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn head(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
+    fn head(&self, nodes: &impl View<P, Self>) -> Option<P> {
         let at = self.buckets.first()?;
         match self.cascade {
             None if at.level() == 0 => self.buckets.at(at).chain.head,
@@ -417,21 +391,21 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         }
     }
 
-    fn second(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
+    fn second(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.earliest_two(nodes).1
     }
 
-    fn any(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<P> {
+    fn any(&self, _: &impl View<P, Self>) -> Option<P> {
         self.buckets.at(self.buckets.first()?).chain.head
     }
 
     #[inline]
-    fn expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Tick {
+    fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         nodes.record(p).expiry
     }
 
     #[inline]
-    fn next_expiry(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
+    fn next_expiry(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         let at = self.buckets.first()?;
         if self.cascade.is_none() && !self.buckets.is_dirty(at) {
             Some(self.buckets.at(at).min)
@@ -441,7 +415,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn next_wake(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>) -> Option<Tick> {
+    fn next_wake(&self, _: &impl View<P, Self>) -> Option<Tick> {
         match self.cascade {
             Some(cascade) => Some(cascade.clock),
             None => self.buckets.first().map(|at| self.buckets.at(at).min),
@@ -449,12 +423,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn due(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         match self.fast_head(now, *budget) {
             FastHead::NotDue => None,
             FastHead::Ready(at, expiry) => {
@@ -471,13 +440,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn rearm_due(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        p: P,
-        deadline: Tick,
-        now: Tick,
-    ) {
+    fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let at = nodes.record(p).bucket;
         if at.level() == 0 && self.cascade.is_none() {
             let _ = self.pop_front(nodes, at);
@@ -488,22 +451,17 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
     }
 
     #[inline]
-    fn is_quiet(&self, _: &impl Nodes<P, WheelRecord<P, BUCKETS>>, now: Tick) -> bool {
+    fn is_quiet(&self, _: &impl View<P, Self>, now: Tick) -> bool {
         now < self.quiet
     }
 
     // Most polls find nothing due, so that check is inlined.
     #[inline(always)]
-    fn pop(
-        &mut self,
-        nodes: &mut impl Nodes<P, WheelRecord<P, BUCKETS>>,
-        now: Tick,
-        budget: &mut usize,
-    ) -> Option<Due<P>> {
+    fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, budget) }
     }
 
-    fn explain(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, p: P) -> Explanation {
+    fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         let (expiry, at) = (nodes.record(p).expiry, nodes.record(p).bucket);
         let Bucket { min, chain } = self.buckets.at(at);
         let moves_at = match self.cascade {
@@ -521,7 +479,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         Explanation::new(expiry, expiry, whereabouts)
     }
 
-    fn for_each(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, mut visit: impl FnMut(P)) {
+    fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
@@ -536,7 +494,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         *self = Self::NEW;
     }
 
-    fn check(&self, nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>, len: usize) -> Result<(), Violation> {
+    fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation> {
         let mut left = len;
         for level in 0..LEVELS {
             self.buckets.check_level(level)?;
@@ -564,7 +522,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     /// Verifies one bucket. The check counts its nodes in `left`.
     fn check_bucket(
         &self,
-        nodes: &impl Nodes<P, WheelRecord<P, BUCKETS>>,
+        nodes: &impl View<P, Self>,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
