@@ -147,4 +147,4 @@ fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compa
 }
 
 #[cfg(test)]
-mod schemas;
+mod tests;

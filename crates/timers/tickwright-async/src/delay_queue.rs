@@ -1,14 +1,11 @@
 //! A queue of values, each of which comes out when its delay is over.
 
-mod expired;
-
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 
-pub use expired::{Expired, Key, NotQueued};
 use futures_core::Stream;
 use tickwright_core::{HeadChange, SlabQueue, Wheel};
 
@@ -309,5 +306,62 @@ impl<T> Stream for DelayQueue<T> {
 impl<T> fmt::Debug for DelayQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DelayQueue").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Names a value in a [`DelayQueue`]. It is stale for ever once the value has
+/// left, also when the memory is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    key: tickwright_core::Key,
+    /// How often the queue had released its memory before the insert.
+    epoch: u32,
+}
+
+/// The value is not in this queue: it has expired, was removed, or belongs to another queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NotQueued;
+
+impl fmt::Display for NotQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value is not in the queue any more: insert it again, and keep the new key")
+    }
+}
+
+impl core::error::Error for NotQueued {}
+
+/// A value that has left a [`DelayQueue`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    value: T,
+    /// In nanoseconds: few ask for the instant.
+    deadline: u64,
+    key: Key,
+}
+
+impl<T> Expired<T> {
+    /// The value.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The value, by a mutable reference.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// Returns the value without its key and deadline.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+
+    /// When it was due.
+    pub fn deadline(&self) -> Instant {
+        instant(self.deadline)
+    }
+
+    /// The key that the value had in the queue. It is stale.
+    pub fn key(&self) -> Key {
+        self.key
     }
 }

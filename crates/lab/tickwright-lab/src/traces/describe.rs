@@ -1,19 +1,18 @@
 //! `tickwright describe`: one page on the timers of a program.
 
-mod sections;
-
 use std::path::PathBuf;
 
 use clap::Args;
+use tickwright_trace::Profile;
+use tickwright_trace::profile::{Bar, Share, Spread};
 
 use super::input::{Described, Input};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::output::OutputArgs;
-use crate::result::{Better, Finding, Section, Series, Unit, labels};
-
-pub(super) use self::sections::workload_line;
+use crate::render::Format;
+use crate::result::{Axis, Better, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
 
 /// Which events of which trace.
 #[derive(Debug, Clone, Args)]
@@ -92,7 +91,7 @@ impl Experiment for DescribeArgs {
     }
 
     fn sections(&self, _: &Input, data: &Described, _: &[Finding]) -> Vec<Section> {
-        sections::sections(data)
+        sections(data)
     }
 }
 
@@ -129,4 +128,225 @@ fn series(data: &Described) -> Vec<Series> {
     }
     all.extend(data.found.gaps.series());
     all
+}
+
+/// The workload in one line.
+pub(super) fn workload_line(profile: &Profile) -> String {
+    let all = profile.arms + profile.rearms;
+    let p = &profile.population;
+    let top: u64 = profile.delays.top.iter().map(|share| share.count).sum();
+    format!(
+        "pending timers: {} (p99 {}, max {}); a second {} arms and {} re-arms; of all waits {} end by expiry, {} by cancel, {} by re-arm; {} distinct delays, the top five are {}",
+        Format::Thousands.write(p.p50 as f64),
+        Format::Thousands.write(p.p99 as f64),
+        Format::Thousands.write(p.max as f64),
+        rate(profile.arms, profile),
+        rate(profile.rearms, profile),
+        percent(profile.fires, ends(profile)),
+        percent(profile.cancels, ends(profile)),
+        percent(profile.rearms, ends(profile)),
+        profile.delays.distinct,
+        percent(top, all),
+    )
+}
+
+/// The waits that ended.
+fn ends(profile: &Profile) -> u64 {
+    profile.fires + profile.cancels + profile.rearms
+}
+
+/// A part of a whole, in percent.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    Format::Percent.write(share(part, whole))
+}
+
+/// How many a second.
+fn rate(count: u64, profile: &Profile) -> String {
+    let seconds = profile.span_ns as f64 / 1e9;
+    if count == 0 {
+        return "0".into();
+    }
+    if seconds > 0.0 { Format::Ns.write(count as f64 / seconds) } else { "-".into() }
+}
+
+fn span(ns: u64) -> String {
+    Format::Span.write(ns as f64)
+}
+
+/// All sections.
+fn sections(data: &Described) -> Vec<Section> {
+    let profile = &data.profile;
+    let mut all = vec![about(data), rates(profile), population(profile), delays(profile)];
+    all.extend([ends_of(profile), threads(profile), sites(profile)].into_iter().flatten());
+    let unseen = &data.found.header.unseen;
+    if !unseen.is_empty() {
+        all.push(Section::new("Not seen by the recorder").text(unseen.join("\n")));
+    }
+    all
+}
+
+fn about(data: &Described) -> Section {
+    let header = &data.found.header;
+    let of = if header.of.is_empty() { "an unnamed program".to_owned() } else { header.of.clone() };
+    let mut words = format!("{of}; {} events in {}", data.profile.events, span(data.profile.span_ns));
+    for (what, value) in [("source", &header.source), ("clock", &header.clock), ("started", &header.started)]
+    {
+        if !value.is_empty() {
+            words += &format!("; {what} {value}");
+        }
+    }
+    let queues: Vec<String> = header
+        .bases
+        .iter()
+        .map(|base| match base.tick_ns {
+            0 => base.name.clone(),
+            tick => format!("{} (tick {})", base.name, span(tick)),
+        })
+        .collect();
+    let queues = if queues.is_empty() { String::new() } else { format!("queues: {}", queues.join(", ")) };
+    Section::new("The trace").text(words).text(queues).text(workload_line(&data.profile))
+}
+
+fn rates(profile: &Profile) -> Section {
+    let mut table = Table::new()
+        .column("operation", Format::Text)
+        .column("count", Format::Thousands)
+        .column("a second", Format::Text)
+        .column("of all waits", Format::Percent);
+    let all = ends(profile);
+    let rows = [
+        ("arm", profile.arms, None),
+        ("re-arm", profile.rearms, Some(profile.rearms)),
+        ("cancel", profile.cancels, Some(profile.cancels)),
+        ("expiry", profile.fires, Some(profile.fires)),
+        ("of these periodic", profile.periodic_fires, Some(profile.periodic_fires)),
+    ];
+    for (name, count, part) in rows {
+        let part = part.map(|part| share(part, all));
+        table.row([name.into(), count.into(), rate(count, profile).into(), Cell::from(part)]);
+    }
+    Section::new("Operations").table(table)
+}
+
+fn population(profile: &Profile) -> Section {
+    let p = &profile.population;
+    let words = format!(
+        "Pending timers: mean {:.1}, half of the time at most {}, 99 % of the time at most {}, at most {}; {} at the end.",
+        p.mean, p.p50, p.p99, p.max, profile.pending_at_end
+    );
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let course = |of: &dyn Fn(&tickwright_trace::profile::Moment) -> f64| {
+        p.course.iter().map(|moment| (seconds(moment.from_ns), of(moment))).collect::<Vec<_>>()
+    };
+    let axes = (Axis::linear("seconds", Format::Text), Axis::linear("pending timers", Format::Text));
+    let plot = Plot::new("Pending timers over time", axes.0, axes.1)
+        .curve("mean", course(&|moment| moment.mean))
+        .curve("most", course(&|moment| moment.max as f64));
+    Section::new("Population").text(words).plot(plot)
+}
+
+fn delays(profile: &Profile) -> Section {
+    let d = &profile.delays;
+    let unknown = match profile.unknown_delays {
+        0 => String::new(),
+        unknown => format!(" {unknown} arms have no known deadline and are left out."),
+    };
+    let words = format!(
+        "Delays: p1 {}, median {}, p90 {}, p99 {}, longest {}; {} distinct ones to two digits.{unknown}",
+        span(d.p1),
+        span(d.p50),
+        span(d.p90),
+        span(d.p99),
+        span(d.max),
+        d.distinct
+    );
+    let points: Vec<(f64, f64)> =
+        d.bars.iter().map(|Bar { from_ns, count }| ((*from_ns).max(1) as f64, *count as f64)).collect();
+    let axes = (Axis::log("delay in ns", Format::Span), Axis::log("timers", Format::Count));
+    let plot = Plot::new("Timers by delay", axes.0, axes.1).marked(Mark::Steps).curve("timers", points);
+    let periods = match profile.periods.as_slice() {
+        [] => String::new(),
+        some => {
+            let all: Vec<String> =
+                some.iter().map(|one| format!("{} x {}", span(one.ns), one.count)).collect();
+            format!(
+                "Periodic timers expire {} times; the commonest periods: {}.",
+                profile.periodic_fires,
+                all.join(", ")
+            )
+        }
+    };
+    Section::new("Delays").text(words).table(top(&d.top, d.count)).text(periods).plot(plot)
+}
+
+fn top(shares: &[Share], all: u64) -> Table {
+    let mut table = Table::new()
+        .column("commonest delays", Format::Span)
+        .column("timers", Format::Thousands)
+        .column("of all", Format::Percent);
+    for one in shares {
+        table.row([one.ns.into(), one.count.into(), share(one.count, all).into()]);
+    }
+    table
+}
+
+fn ends_of(profile: &Profile) -> Option<Section> {
+    let mut table = Table::new()
+        .column("at the end of a wait", Format::Text)
+        .column("count", Format::Thousands)
+        .columns(["median", "p99", "most"], Format::Text);
+    let mut row = |name: &str, spread: &Spread, write: &dyn Fn(u64) -> String| {
+        if spread.count > 0 {
+            let cells = [spread.p50, spread.p99, spread.max].map(|value| Cell::from(write(value)));
+            table.row([name.into(), spread.count.into()].into_iter().chain(cells));
+        }
+    };
+    let percent = |value: u64| format!("{value} %");
+    row("cancel: time since the arm", &profile.cancel_age, &span);
+    row("cancel: part of the delay that was left", &profile.cancel_left, &percent);
+    row("re-arm: part of the delay that was left", &profile.rearm_left, &percent);
+    row("expiry: after the deadline", &profile.late_ns, &span);
+    let cluster = format!("expiries in one tick of {}", span(profile.tick_ns));
+    row(&cluster, &profile.cluster, &|value| value.to_string());
+    let odd = [
+        (profile.early, "expiries came more than a tick before their deadline"),
+        (profile.unseen_arms, "cancels and expiries are of timers that were not pending"),
+    ];
+    let odd: Vec<String> =
+        odd.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}.")).collect();
+    (!table.rows.is_empty()).then(|| Section::new("Ends").table(table).text(odd.join(" ")))
+}
+
+fn threads(profile: &Profile) -> Option<Section> {
+    let known = profile.threads.iter().any(|thread| !thread.name.is_empty());
+    let mut table = Table::new()
+        .column("thread", Format::Text)
+        .columns(["arms", "cancels", "expiries"], Format::Thousands);
+    for thread in &profile.threads {
+        let name = if thread.name.is_empty() { "unknown" } else { &thread.name };
+        table.row([name.into(), thread.arms.into(), thread.cancels.into(), thread.fires.into()]);
+    }
+    let remote = format!(
+        "{} of cancels and re-arms come from another thread than the arm.",
+        percent(profile.remote, profile.cancels + profile.rearms)
+    );
+    known.then(|| Section::new("Threads").table(table).text(remote))
+}
+
+fn sites(profile: &Profile) -> Option<Section> {
+    let known = profile.sites.iter().any(|site| !site.name.is_empty());
+    let mut table = Table::new()
+        .column("site", Format::Text)
+        .column("arms", Format::Thousands)
+        .column("of all", Format::Percent);
+    let all = profile.arms + profile.rearms;
+    for site in &profile.sites {
+        let name = if site.name.is_empty() { "unknown" } else { &site.name };
+        table.row([name.into(), site.arms.into(), share(site.arms, all).into()]);
+    }
+    known.then(|| Section::new("Sites").table(table))
 }
