@@ -46,6 +46,7 @@
 //!   extension). Timers, and queues over hooks, can then be statics there. A queue draws its
 //!   identity in the critical section that the program provides. On other targets the feature
 //!   changes nothing.
+//! - `testing`: what the tests of this project set in a queue. It is not meant for other programs.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

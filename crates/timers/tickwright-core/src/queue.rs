@@ -317,6 +317,7 @@ impl<S: Store> Queue<S> {
 
     /// For tests: sets the number of the next arrival in an empty queue, if the family numbers
     /// arrivals.
+    #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub fn start_sequence_at(&mut self, next: u32) {
         self.store.parts_mut().0.start_sequence_at(next);

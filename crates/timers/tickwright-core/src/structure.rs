@@ -220,6 +220,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// For tests of renumbering: a family that numbers arrivals, and is empty, gives the next
     /// arrival this number. Others do nothing.
+    #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     fn start_sequence_at(&mut self, next: u32) {
         let _ = next;

@@ -73,9 +73,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
 
     /// Like [`balanced`](Self::balanced), but new cells start after generation `last`: for tests of
     /// retirement.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_last_generation(order: O, last: u32) -> Self {
+    #[cfg(test)]
+    fn with_last_generation(order: O, last: u32) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(last)) }
     }
 

@@ -114,14 +114,19 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// An empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
-        Self::with_last_generation(0)
+        Self::after_generation(0)
     }
 
     /// Like [`new`](Self::new), but new slots start after generation `last`: for tests of
     /// retirement.
+    #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     #[must_use]
     pub const fn with_last_generation(last: u32) -> Self {
+        Self::after_generation(last)
+    }
+
+    const fn after_generation(last: u32) -> Self {
         let arena = Arena::starting_after(last, C::EMPTY);
         let order = <F::Of<Idx> as Discipline<Idx>>::NEW;
         Self { store: Slab { order, arena, now: 0, _payloads: PhantomData } }

@@ -579,6 +579,7 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
         self.entry(nodes.record(p).cell()).sequence().into()
     }
 
+    #[cfg(any(test, feature = "testing"))]
     fn start_sequence_at(&mut self, next: u32) {
         if self.len == 0 {
             self.next_sequence = next;

@@ -574,6 +574,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         }
     }
 
+    #[cfg(any(test, feature = "testing"))]
     fn start_sequence_at(&mut self, next: u32) {
         if self.heap.len == 0 {
             self.heap.next_sequence = next;
