@@ -47,19 +47,20 @@ pub(crate) trait Host {
     fn yield_now(&self);
 
     /// The caller has used up its budget of calls. Lets other threads run, unless one has run
-    /// since the last time that a budget was used up.
-    fn budget_is_spent(&self);
+    /// since the last time that a budget was used up. This and the next three do nothing where the
+    /// platform interrupts its threads by itself.
+    fn budget_is_spent(&self) {}
 
     /// Lets the other threads of the caller's kernel thread run. In a section without yields, they
     /// run at the end of the section.
-    fn make_way(&self);
+    fn make_way(&self) {}
 
     /// Begins a section without yields. Sections may be nested.
-    fn forbid_yields(&self);
+    fn forbid_yields(&self) {}
 
     /// Ends a section without yields. If this is the outermost section, and a call in the section
     /// would have let other threads run, they run now.
-    fn allow_yields(&self);
+    fn allow_yields(&self) {}
 
     /// Waits until the thread is woken; may return without cause.
     fn wait(&self);
@@ -79,7 +80,9 @@ pub(crate) trait Host {
 
     /// Waits until a descriptor is ready. Returns `None` if this host cannot, so the caller waits
     /// as a kernel thread.
-    fn wait_for_descriptor(&self, fd: i32, writable: bool) -> Option<io::Result<()>>;
+    fn wait_for_descriptor(&self, _fd: i32, _writable: bool) -> Option<io::Result<()>> {
+        None
+    }
 }
 
 thread_local! {

@@ -5,7 +5,6 @@ use core::ops::Range;
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::time::Duration;
-use std::io;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
@@ -279,16 +278,6 @@ impl Host for Member {
         std::thread::yield_now();
     }
 
-    // The platform interrupts its threads by itself.
-
-    fn budget_is_spent(&self) {}
-
-    fn make_way(&self) {}
-
-    fn forbid_yields(&self) {}
-
-    fn allow_yields(&self) {}
-
     fn wait(&self) {
         KernelThread::park();
     }
@@ -317,9 +306,5 @@ impl Host for Member {
 
     fn stack(&self) -> Option<Range<usize>> {
         own_stack()
-    }
-
-    fn wait_for_descriptor(&self, _: i32, _: bool) -> Option<io::Result<()>> {
-        None
     }
 }
