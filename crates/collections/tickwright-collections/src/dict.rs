@@ -25,10 +25,10 @@ pub use slab::SlabDict;
 pub(crate) use tickwright_nodes::tree::{Balance, RedBlack};
 
 pub(crate) use sorted::{Objects, Sorted};
-use tickwright_nodes::Violation;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::arena::Full;
 use tickwright_nodes::hook::Claimed;
+use tickwright_nodes::{Violation, error_texts};
 pub(crate) use tree::DictRecord;
 
 /// Returns the key of a `T`, and compares two keys. The user supplies it.
@@ -165,28 +165,19 @@ pub enum DictError {
     NotOffered,
 }
 
-impl fmt::Display for DictError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "the dictionary is full: give it more capacity, or remove an entry first",
-            Self::AlreadyLinked => {
-                "the object is already in this dictionary: if its key changed, call rekeyed"
-            }
-            Self::WrongDictionary => {
-                "the object or entry belongs to another dictionary: remove it there first"
-            }
-            Self::Stale => "the entry is not in the dictionary any more",
-            Self::OutOfOrder => "the object does not belong at this end: insert it instead",
-            Self::WrongLink => {
-                "the link is not in the object where the others have it: let link answer one field of it"
-            }
-            Self::NoIdentity => "no identity is left for a new dictionary: construct it with one of your own",
-            Self::NotOffered => "this dictionary does not offer that: use an ordered one",
-        })
-    }
+error_texts! { DictError:
+    Self::Full => "the dictionary is full: give it more capacity, or remove an entry first",
+    Self::AlreadyLinked =>
+        "the object is already in this dictionary: if its key changed, call rekeyed",
+    Self::WrongDictionary =>
+        "the object or entry belongs to another dictionary: remove it there first",
+    Self::Stale => "the entry is not in the dictionary any more",
+    Self::OutOfOrder => "the object does not belong at this end: insert it instead",
+    Self::WrongLink =>
+        "the link is not in the object where the others have it: let link answer one field of it",
+    Self::NoIdentity => "no identity is left for a new dictionary: construct it with one of your own",
+    Self::NotOffered => "this dictionary does not offer that: use an ordered one",
 }
-
-impl core::error::Error for DictError {}
 
 impl From<Claimed> for DictError {
     fn from(claimed: Claimed) -> Self {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
 
-use tickwright_nodes::Violation;
+use tickwright_nodes::{Violation, error_texts};
 
 use crate::NotInserted;
 
@@ -383,18 +383,12 @@ pub enum HeapError {
     WrongHeap,
 }
 
-impl fmt::Display for HeapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "there is no memory for another element: remove one first",
-            Self::AlreadyIn => "the element is already in this heap: if its order changed, call update",
-            Self::Stale => "the element is in no heap, or its order tells no position",
-            Self::WrongHeap => "the element is in another heap: remove it there first",
-        })
-    }
+error_texts! { HeapError:
+    Self::Full => "there is no memory for another element: remove one first",
+    Self::AlreadyIn => "the element is already in this heap: if its order changed, call update",
+    Self::Stale => "the element is in no heap, or its order tells no position",
+    Self::WrongHeap => "the element is in another heap: remove it there first",
 }
-
-impl core::error::Error for HeapError {}
 
 #[cfg(test)]
 mod tests;

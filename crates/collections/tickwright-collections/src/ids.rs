@@ -1,11 +1,10 @@
 //! The id allocator.
 
 use core::cmp::Ordering;
-use core::fmt;
 use core::ops::RangeInclusive;
 
 use crate::dict::{DictError, KeyOrder, PlainKey, Reserve};
-use tickwright_nodes::Violation;
+use tickwright_nodes::{Violation, error_texts};
 
 /// A range of free ids, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,22 +68,15 @@ pub enum IdError {
     Broken,
 }
 
-impl fmt::Display for IdError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Exhausted => "no such range of ids is free: give some back first",
-            Self::NotTaken => "the id is not taken: it was given back before, or never given",
-            Self::Taken => "the id is taken already",
-            Self::OutOfRange => {
-                "the ids are not within this allocator's: they count from the first to the last that it was made with, and never from 0"
-            }
-            Self::Full => "no room to remember one more free range: give the dictionary more capacity",
-            Self::Broken => "the dictionary of free ids contradicts itself: run check",
-        })
-    }
+error_texts! { IdError:
+    Self::Exhausted => "no such range of ids is free: give some back first",
+    Self::NotTaken => "the id is not taken: it was given back before, or never given",
+    Self::Taken => "the id is taken already",
+    Self::OutOfRange =>
+        "the ids are not within this allocator's: they count from the first to the last that it was made with, and never from 0",
+    Self::Full => "no room to remember one more free range: give the dictionary more capacity",
+    Self::Broken => "the dictionary of free ids contradicts itself: run check",
 }
-
-impl core::error::Error for IdError {}
 
 impl From<DictError> for IdError {
     fn from(error: DictError) -> Self {

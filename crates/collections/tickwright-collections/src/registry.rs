@@ -1,9 +1,7 @@
 //! The registry by id and by address.
 
-use core::fmt;
-
 use crate::dict::{DictError, Dictionary, KeyOf, KeyOrder};
-use tickwright_nodes::Violation;
+use tickwright_nodes::{Violation, error_texts};
 
 /// Why an object was not registered or not found. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,18 +17,12 @@ pub enum RegistryError {
     Refused(DictError),
 }
 
-impl fmt::Display for RegistryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::IdTaken => "an object with this id is registered: unregister it, or take another id",
-            Self::AddressTaken => "an object with this address is registered: unregister it first",
-            Self::Unknown => "no object with this id is registered",
-            Self::Refused(reason) => return reason.fmt(f),
-        })
-    }
+error_texts! { RegistryError:
+    Self::IdTaken => "an object with this id is registered: unregister it, or take another id",
+    Self::AddressTaken => "an object with this address is registered: unregister it first",
+    Self::Unknown => "no object with this id is registered",
+    Self::Refused(reason) => reason,
 }
-
-impl core::error::Error for RegistryError {}
 
 impl From<DictError> for RegistryError {
     fn from(reason: DictError) -> Self {

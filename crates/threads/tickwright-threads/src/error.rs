@@ -4,6 +4,8 @@ use core::any::Any;
 use core::fmt;
 use std::io;
 
+use tickwright_nodes::error_texts;
+
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 
 /// Error numbers with their values on Linux.
@@ -51,26 +53,15 @@ pub enum RuntimeError {
     },
 }
 
-impl fmt::Display for RuntimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Workers(asked) => {
-                write!(f, "{asked} workers: ask for 1 to 255, or leave the number to the machine's cores")
-            }
-            Self::Structure(name) => {
-                write!(
-                    f,
-                    "no structure for sleeping threads is called {name:?}: see tickwright_core::for_each_family"
-                )
-            }
-            Self::Attributes(error) => write!(f, "the runtime's default for threads: {error}"),
-            Self::Unsupported { what, instead } => write!(f, "this system has no {what}: {instead}"),
-            Self::Start { what, error } => write!(f, "cannot start the runtime's {what}: {error}"),
-        }
-    }
+error_texts! { RuntimeError:
+    Self::Workers(asked) =>
+        "{asked} workers: ask for 1 to 255, or leave the number to the machine's cores",
+    Self::Structure(name) =>
+        "no structure for sleeping threads is called {name:?}: see tickwright_core::for_each_family",
+    Self::Attributes(error) => "the runtime's default for threads: {error}",
+    Self::Unsupported { what, instead } => "this system has no {what}: {instead}",
+    Self::Start { what, error } => "cannot start the runtime's {what}: {error}",
 }
-
-impl core::error::Error for RuntimeError {}
 
 impl RuntimeError {
     /// A worker was refused.
@@ -167,60 +158,38 @@ impl CreateError {
     }
 }
 
-impl fmt::Display for CreateError {
+/// What the platform said, if it said something.
+struct Tail<'a>(&'a Option<io::Error>);
+
+impl fmt::Display for Tail<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tail = |f: &mut fmt::Formatter<'_>, error: &Option<io::Error>| match error {
-            Some(error) => write!(f, ": {error}"),
-            None => Ok(()),
-        };
-        match self {
-            Self::Stack { asked } => {
-                write!(f, "a stack of {asked} bytes: ask for {LEAST_STACK} to {MOST_STACK}")
-            }
-            Self::Guard { asked } => write!(f, "a guard of {asked} bytes: ask for at most {MOST_GUARD}"),
-            Self::Name => write!(f, "a name has at most {LONGEST_NAME} bytes, none of them NUL"),
-            Self::OutOfStacks { have, error } => {
-                write!(
-                    f,
-                    "no stack beyond {have}: join or end threads, or raise the runtime's bound or the host's memory"
-                )?;
-                tail(f, error)
-            }
-            Self::NoStack { error } => {
-                write!(
-                    f,
-                    "no memory for another stack: join or end threads, or ask for smaller stacks: {error}"
-                )
-            }
-            Self::MapCount { have, most } => {
-                write!(
-                    f,
-                    "the process has {have} mappings of {most}: raise vm.max_map_count (sysctl), or create threads without guards"
-                )
-            }
-            Self::StackRefused { stack, guard, error } => {
-                write!(
-                    f,
-                    "the platform takes no stack of {stack} bytes with a guard of {guard}: ask for a larger stack: {error}"
-                )
-            }
-            Self::TooMany { error } => {
-                write!(
-                    f,
-                    "no more threads: join or end some, or raise the host's limit (ulimit -u, threads-max, pid_max, cgroup pids)"
-                )?;
-                tail(f, error)
-            }
-            Self::OutOfMemory => f.write_str("no memory for the record of another thread"),
-            Self::Closed => f.write_str("the runtime is ending: create threads before it is dropped"),
-            Self::Forked => f.write_str(
-                "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
-            ),
-        }
+        self.0.iter().try_for_each(|error| write!(f, ": {error}"))
     }
 }
 
-impl core::error::Error for CreateError {}
+error_texts! { CreateError:
+    Self::Stack { asked } => "a stack of {asked} bytes: ask for {LEAST_STACK} to {MOST_STACK}",
+    Self::Guard { asked } => "a guard of {asked} bytes: ask for at most {MOST_GUARD}",
+    Self::Name => "a name has at most {LONGEST_NAME} bytes, none of them NUL",
+    Self::OutOfStacks { have, error } => (format_args!(
+        "no stack beyond {have}: join or end threads, or raise the runtime's bound or the host's memory{}",
+        Tail(error)
+    )),
+    Self::NoStack { error } =>
+        "no memory for another stack: join or end threads, or ask for smaller stacks: {error}",
+    Self::MapCount { have, most } =>
+        "the process has {have} mappings of {most}: raise vm.max_map_count (sysctl), or create threads without guards",
+    Self::StackRefused { stack, guard, error } =>
+        "the platform takes no stack of {stack} bytes with a guard of {guard}: ask for a larger stack: {error}",
+    Self::TooMany { error } => (format_args!(
+        "no more threads: join or end some, or raise the host's limit (ulimit -u, threads-max, pid_max, cgroup pids){}",
+        Tail(error)
+    )),
+    Self::OutOfMemory => "no memory for the record of another thread",
+    Self::Closed => "the runtime is ending: create threads before it is dropped",
+    Self::Forked =>
+        "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
+}
 
 /// A thread was not joined, detached or woken.
 #[derive(Debug)]
@@ -263,17 +232,11 @@ impl JoinError {
     }
 }
 
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSuchThread => "no such thread: it was joined, or was detached and has ended",
-            Self::Deadlock => "joining it would wait for ever: it is the caller, or waits for the caller",
-            Self::NotJoinable => "it is detached, or being joined by another thread",
-            Self::Busy => "it has not ended yet",
-            Self::TimedOut => "it had not ended when the time was over",
-            Self::Panicked(_) => "it has panicked",
-        })
-    }
+error_texts! { JoinError:
+    Self::NoSuchThread => "no such thread: it was joined, or was detached and has ended",
+    Self::Deadlock => "joining it would wait for ever: it is the caller, or waits for the caller",
+    Self::NotJoinable => "it is detached, or being joined by another thread",
+    Self::Busy => "it has not ended yet",
+    Self::TimedOut => "it had not ended when the time was over",
+    Self::Panicked(_) => "it has panicked",
 }
-
-impl core::error::Error for JoinError {}

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use tickwright_nodes::error_texts;
 use tickwright_nodes::hook::Claimed;
 
 /// A time on a queue's clock, in ticks since an origin that the caller chooses. All 2^64 values are
@@ -127,18 +128,12 @@ pub enum Reject {
     NoIdentity,
 }
 
-impl fmt::Display for Reject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "the queue is full: give it more capacity, or remove a timer first",
-            Self::AlreadyLinked => "the node is already pending in this queue: reschedule it instead",
-            Self::WrongQueue => "the node is pending in another queue: remove it there first",
-            Self::NoIdentity => "no identity is left for a new queue: construct it with one of your own",
-        })
-    }
+error_texts! { Reject:
+    Self::Full => "the queue is full: give it more capacity, or remove a timer first",
+    Self::AlreadyLinked => "the node is already pending in this queue: reschedule it instead",
+    Self::WrongQueue => "the node is pending in another queue: remove it there first",
+    Self::NoIdentity => "no identity is left for a new queue: construct it with one of your own",
 }
-
-impl core::error::Error for Reject {}
 
 impl From<tickwright_nodes::arena::Full> for Reject {
     fn from(_: tickwright_nodes::arena::Full) -> Self {
@@ -193,17 +188,11 @@ pub enum KeyError {
     WrongQueue,
 }
 
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stale => "the timer is not pending any more",
-            Self::Idle => "the timer is idle: arm it",
-            Self::WrongQueue => "the timer is pending in another queue",
-        })
-    }
+error_texts! { KeyError:
+    Self::Stale => "the timer is not pending any more",
+    Self::Idle => "the timer is idle: arm it",
+    Self::WrongQueue => "the timer is pending in another queue",
 }
-
-impl core::error::Error for KeyError {}
 
 /// The contract that every timer queue of this project keeps, and what code that takes any queue
 /// may call. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue)

@@ -37,8 +37,9 @@ mod queues;
 #[cfg(all(test, feature = "alloc"))]
 mod tests;
 
-use core::fmt;
 use core::marker::PhantomData;
+
+use tickwright_nodes::error_texts;
 
 use crate::contract::{Reject, Span};
 
@@ -119,24 +120,16 @@ pub enum SnapshotError {
     NoMemory,
 }
 
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooShort => f.write_str("the buffer is too short for the snapshot: see `snapshot::bytes`"),
-            Self::NoSnapshot => f.write_str("there is no snapshot in these bytes"),
-            Self::Version(version) => write!(f, "version {version} of snapshots is unknown: write it again"),
-            Self::Payload(bytes) => {
-                write!(f, "the payloads have {bytes} bytes: restore the type that was saved")
-            }
-            Self::Damaged => f.write_str("the snapshot is cut off or damaged: start without it"),
-            Self::Unknown => f.write_str("a payload of the snapshot stands for no timer"),
-            Self::Rejected(reason) => write!(f, "a timer of the snapshot was refused: {reason}"),
-            Self::NoMemory => f.write_str("there is no memory to sort the timers: see `drain_snapshot`"),
-        }
-    }
+error_texts! { SnapshotError:
+    Self::TooShort => "the buffer is too short for the snapshot: see `snapshot::bytes`",
+    Self::NoSnapshot => "there is no snapshot in these bytes",
+    Self::Version(version) => "version {version} of snapshots is unknown: write it again",
+    Self::Payload(bytes) => "the payloads have {bytes} bytes: restore the type that was saved",
+    Self::Damaged => "the snapshot is cut off or damaged: start without it",
+    Self::Unknown => "a payload of the snapshot stands for no timer",
+    Self::Rejected(reason) => "a timer of the snapshot was refused: {reason}",
+    Self::NoMemory => "there is no memory to sort the timers: see `drain_snapshot`",
 }
-
-impl core::error::Error for SnapshotError {}
 
 impl From<Reject> for SnapshotError {
     fn from(reason: Reject) -> Self {

@@ -53,6 +53,29 @@ macro_rules! const_unless_loom {
     };
 }
 
+/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the
+/// patterns of a `match`. A literal is a format string. Any other text implements `Display`, and
+/// stands in parentheses unless it is a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! error_texts {
+    (@write $f:ident, $text:literal) => {
+        $f.write_fmt(format_args!($text))
+    };
+    (@write $f:ident, $text:expr) => {
+        core::fmt::Display::fmt(&$text, $f)
+    };
+    ($error:ident: $($case:pat => $text:tt),+ $(,)?) => {
+        impl core::fmt::Display for $error {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self { $($case => $crate::error_texts!(@write f, $text)),+ }
+            }
+        }
+
+        impl core::error::Error for $error {}
+    };
+}
+
 pub mod arena;
 mod by_ref;
 pub mod chain;

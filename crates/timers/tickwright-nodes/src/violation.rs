@@ -1,7 +1,5 @@
 //! The violations that a check can report.
 
-use core::fmt;
-
 /// An invariant that a `check` found violated. Each structure's module lists which of its
 /// invariants each violation stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,27 +39,21 @@ pub enum Violation {
     Bucket,
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Count => "the number of reachable nodes is not the number of pending timers",
-            Self::BackLink => "a neighbour does not point back",
-            Self::Order => "a node stands before one with an earlier expiry",
-            Self::Head => "a head, tail or root pointer is not what the links say",
-            Self::RedRed => "a red node has a red parent, or the root is red",
-            Self::BlackHeight => "two paths hold unequal numbers of black nodes",
-            Self::Balance => "a balance factor is wrong",
-            Self::HeapOrder => "a heap entry is earlier than its parent",
-            Self::Position => "a recorded position is wrong",
-            Self::Sequence => "arrival numbers are not unique and below the counter",
-            Self::UnusedCell => "an unused cell is not empty",
-            Self::Storage => "a free slot is linked, or the free list is broken",
-            Self::Owner => "a linked node does not carry this queue's identity",
-            Self::Occupied => "the mark of a bucket is not what it holds",
-            Self::Minimum => "the earliest expiry noted for a bucket is wrong",
-            Self::Bucket => "a node stands in the wrong bucket",
-        })
-    }
+error_texts! { Violation:
+    Self::Count => "the number of reachable nodes is not the number of pending timers",
+    Self::BackLink => "a neighbour does not point back",
+    Self::Order => "a node stands before one with an earlier expiry",
+    Self::Head => "a head, tail or root pointer is not what the links say",
+    Self::RedRed => "a red node has a red parent, or the root is red",
+    Self::BlackHeight => "two paths hold unequal numbers of black nodes",
+    Self::Balance => "a balance factor is wrong",
+    Self::HeapOrder => "a heap entry is earlier than its parent",
+    Self::Position => "a recorded position is wrong",
+    Self::Sequence => "arrival numbers are not unique and below the counter",
+    Self::UnusedCell => "an unused cell is not empty",
+    Self::Storage => "a free slot is linked, or the free list is broken",
+    Self::Owner => "a linked node does not carry this queue's identity",
+    Self::Occupied => "the mark of a bucket is not what it holds",
+    Self::Minimum => "the earliest expiry noted for a bucket is wrong",
+    Self::Bucket => "a node stands in the wrong bucket",
 }
-
-impl core::error::Error for Violation {}

@@ -18,9 +18,6 @@
 //! of a [`VirtualHost`](time::VirtualHost) that a test moves by command. It has the drivers, too,
 //! which wake a scheduler when its next timer is due.
 
-#[macro_use]
-mod error_texts;
-
 pub mod coroutine;
 #[doc(hidden)]
 pub mod fork;

@@ -1,5 +1,7 @@
 //! The error of a callback that would wait for itself.
 
+use tickwright_nodes::error_texts;
+
 /// The caller would wait for itself: a callback waited for its own end, or for that of its
 /// scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use tickwright_nodes::error_texts;
+
 use super::site::Site;
 use super::table::TimerId;
 use super::timer::State;

@@ -1,6 +1,7 @@
 //! Advances a shard: takes each due timer under the lock, and runs its callback without the lock.
 
 use tickwright_core::{Advance, Tick};
+use tickwright_nodes::error_texts;
 
 use super::geometry::WheelGeometry;
 use super::node::{Base, SharedFiring, SharedTimer, Taken};

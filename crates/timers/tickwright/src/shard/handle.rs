@@ -4,6 +4,7 @@ use core::fmt;
 use std::sync::Weak;
 
 use tickwright_core::{Advance, Tick};
+use tickwright_nodes::error_texts;
 
 use super::expire::{self, BUSY, Busy};
 use super::geometry::{Linux, WheelGeometry};

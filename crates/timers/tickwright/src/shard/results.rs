@@ -1,5 +1,7 @@
 //! The results of the arming calls: whether the timer was pending, or why it was not armed.
 
+use tickwright_nodes::error_texts;
+
 pub(super) const NO_SUCH_SHARD: &str =
     "there is no shard of that number: they count from 0 to Shards::len() - 1";
 

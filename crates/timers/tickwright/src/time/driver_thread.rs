@@ -9,6 +9,8 @@ use std::io;
 use std::panic::catch_unwind;
 use std::thread::Builder;
 
+use tickwright_nodes::error_texts;
+
 use super::Clock;
 use super::parker::{DRIVER, Parker, Woken};
 use crate::fork::{ForkLock, Order, Process};
@@ -74,13 +76,9 @@ pub struct DriverPanicked {
     pub first: String,
 }
 
-impl fmt::Display for DriverPanicked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "what the driver runs panicked {} times, first with: {}", self.count, self.first)
-    }
+error_texts! { DriverPanicked:
+    Self { count, first } => "what the driver runs panicked {count} times, first with: {first}",
 }
-
-impl core::error::Error for DriverPanicked {}
 
 impl<K: Clock + 'static> DriverThread<K> {
     /// Starts the thread. The thread's name is `name` without its NUL characters.
