@@ -9,8 +9,7 @@
 //!    cause. A waker never finds memory that was freed.
 //! 3. The thread of a forked child gets a new place, and the child forgets the list of free places.
 //!    A place has a lock, except on Linux. A waker in the parent may have held the lock of the old
-//!    place. A fork copies the memory page by page, while other threads take and free places. The
-//!    copy of the list may therefore contain one place twice.
+//!    place.
 //! 4. If there is no memory for a place, the thread returns from its wait every millisecond to look
 //!    again. If the thread has given out a handle, that handle wakes nobody. Then the thread never
 //!    takes a place, even if there is memory later.
@@ -35,7 +34,7 @@ mod real {
     use core::ffi::c_void;
     #[cfg(unix)]
     use core::num::NonZeroUsize;
-    use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    use core::sync::atomic::{AtomicU32, Ordering};
     use core::time::Duration;
 
     use once_cell::race::OnceBox;
@@ -43,6 +42,7 @@ mod real {
     use once_cell::race::OnceNonZeroUsize;
 
     use super::word::Word;
+    use crate::free_numbers::{FreeNumbers, NONE};
     use crate::memory::try_box;
 
     /// A handle that wakes a kernel thread.
@@ -57,15 +57,12 @@ mod real {
         next: AtomicU32,
     }
 
-    const NONE: u32 = u32::MAX;
     /// Chunk k has `FIRST << k` places.
     const FIRST: u32 = 64;
     const CHUNKS: usize = 24;
 
     static PLACES: [OnceBox<Box<[Place]>>; CHUNKS] = [const { OnceBox::new() }; CHUNKS];
-    /// The lower half is the number of the first free place. The upper half counts the changes. So
-    /// a place that was taken and freed meanwhile is recognized.
-    static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
+    static FREE: FreeNumbers = FreeNumbers::new();
     /// Places with this number and above were never used.
     static FRESH: AtomicU32 = AtomicU32::new(0);
 
@@ -90,14 +87,8 @@ mod real {
 
     /// Takes a free place. Returns `None` if there is no memory.
     fn take() -> Option<&'static Place> {
-        let mut free = FREE.load(Ordering::Acquire);
-        while free as u32 != NONE {
-            let found = place(free as u32)?;
-            let next = (free >> 32).wrapping_add(1) << 32 | u64::from(found.next.load(Ordering::Relaxed));
-            match FREE.compare_exchange_weak(free, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(found),
-                Err(now) => free = now,
-            }
+        if let Some(free) = FREE.take(|number| Some(&place(number)?.next)) {
+            return place(free);
         }
         let mut fresh = FRESH.load(Ordering::Relaxed);
         loop {
@@ -125,24 +116,12 @@ mod real {
         place(fresh)
     }
 
-    fn give(place: &'static Place) {
-        let mut free = FREE.load(Ordering::Relaxed);
-        loop {
-            place.next.store(free as u32, Ordering::Relaxed);
-            let with = (free >> 32).wrapping_add(1) << 32 | u64::from(place.number);
-            match FREE.compare_exchange_weak(free, with, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => free = now,
-            }
-        }
-    }
-
     /// Called when the calling thread ends. If a later destructor waits, the thread takes a place
     /// again.
     fn ends() {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
-            give(place);
+            FREE.give(place.number, &place.next);
         }
     }
 
@@ -233,7 +212,7 @@ mod real {
     /// Called in a forked child, by the thread that forked.
     pub(crate) fn in_the_child() {
         MINE.set(None);
-        FREE.store(NONE.into(), Ordering::Relaxed);
+        FREE.forget();
     }
 
     impl KernelThread {

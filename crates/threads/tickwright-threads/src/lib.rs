@@ -175,6 +175,7 @@ mod countdown;
 #[cfg(unix)]
 mod errno;
 mod error;
+mod free_numbers;
 mod host;
 mod id;
 mod join_word;

@@ -10,7 +10,7 @@ use core::ffi::{c_int, c_void};
 use core::fmt::{self, Write as _};
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use corosensei::on_stack;
@@ -18,6 +18,7 @@ use corosensei::stack::{Stack, StackPointer};
 use once_cell::race::OnceBox;
 
 use crate::errno::Errno;
+use crate::free_numbers::{FreeNumbers, NONE};
 use crate::id::ThreadId;
 use crate::mapping::{Mapping, Span};
 use crate::memory::try_box;
@@ -235,8 +236,6 @@ const ROOM: usize = 64 << 10;
 const ROOMS: usize = 16;
 /// The most mappings of rooms. Further threads run without an alternate stack.
 const MOST: usize = 4096;
-/// No room: the end of the list of free rooms.
-const NONE: u32 = u32::MAX;
 
 /// For the handler: the running thread on a kernel thread that runs several threads.
 pub(crate) struct Running {
@@ -286,9 +285,7 @@ struct Slab {
 
 static SLABS: [AtomicPtr<Slab>; MOST] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// The lower half is the number of the first free room. The upper half counts the changes. This is
-/// no lock, because a child could find a lock held for ever.
-static FREE: AtomicU64 = AtomicU64::new(NONE as u64);
+static FREE: FreeNumbers = FreeNumbers::new();
 
 fn slab(at: usize) -> Option<&'static Slab> {
     // SAFETY: 1. The pointer is null or that of a slab, which is never freed.
@@ -307,19 +304,10 @@ fn watch_on(alternate: &Range<usize>) -> Option<&'static Watch> {
     })
 }
 
-fn change_free(number: u32, seen: u64) -> u64 {
-    ((seen >> 32).wrapping_add(1) << 32) | u64::from(number)
-}
-
 /// A free room.
 fn take() -> Option<u32> {
-    let mut seen = FREE.load(Ordering::Acquire);
-    while let Some(watch) = watch_of(seen as u32) {
-        let rest = change_free(watch.next.load(Ordering::Relaxed), seen);
-        match FREE.compare_exchange_weak(seen, rest, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Some(seen as u32),
-            Err(now) => seen = now,
-        }
+    if let Some(free) = FREE.take(|number| Some(&watch_of(number)?.next)) {
+        return Some(free);
     }
     let watch = || Watch {
         top: AtomicUsize::new(0),
@@ -345,22 +333,14 @@ fn take() -> Option<u32> {
     Some(first)
 }
 
-/// Called in a forked child. A fork copies the memory page by page, while other threads take and
-/// give rooms. The copy of the list may contain one room twice, so the child forgets the list.
+/// Called in a forked child.
 pub(crate) fn in_the_child() {
-    FREE.store(NONE.into(), Ordering::Relaxed);
+    FREE.forget();
 }
 
 fn give(number: u32) {
-    let Some(watch) = watch_of(number) else { return };
-    let mut seen = FREE.load(Ordering::Acquire);
-    loop {
-        watch.next.store(seen as u32, Ordering::Relaxed);
-        match FREE.compare_exchange_weak(seen, change_free(number, seen), Ordering::AcqRel, Ordering::Acquire)
-        {
-            Ok(_) => return,
-            Err(now) => seen = now,
-        }
+    if let Some(watch) = watch_of(number) {
+        FREE.give(number, &watch.next);
     }
 }
 
