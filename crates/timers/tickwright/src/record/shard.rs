@@ -212,34 +212,10 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.withdraw(SharedTimer::shutdown_step)
     }
 
-    /// See [`SharedTimer::is_pending`].
+    /// The timer itself, for its state. An operation on it is not recorded.
     #[must_use]
-    pub fn is_pending(&self) -> bool {
-        self.timer.is_pending()
-    }
-
-    /// See [`SharedTimer::is_running`].
-    #[must_use]
-    pub fn is_running(&self) -> bool {
-        self.timer.is_running()
-    }
-
-    /// See [`SharedTimer::is_shut_down`].
-    #[must_use]
-    pub fn is_shut_down(&self) -> bool {
-        self.timer.is_shut_down()
-    }
-
-    /// See [`SharedTimer::deadline`].
-    #[must_use]
-    pub fn deadline(&self) -> Option<Tick> {
-        self.timer.deadline()
-    }
-
-    /// See [`SharedTimer::shard`].
-    #[must_use]
-    pub fn shard(&self) -> usize {
-        self.timer.shard()
+    pub fn timer(&self) -> &SharedTimer<G> {
+        &self.timer
     }
 
     #[track_caller]
