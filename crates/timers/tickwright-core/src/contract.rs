@@ -160,13 +160,7 @@ pub struct Rejected<V> {
     pub value: V,
 }
 
-impl<V> fmt::Display for Rejected<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<V: fmt::Debug> core::error::Error for Rejected<V> {}
+error_texts! { [V] Rejected<V>: Self { reason, .. } => reason }
 
 /// Converts for `?` in functions that drop the value, and where the value borrows a node that the
 /// error may not borrow.

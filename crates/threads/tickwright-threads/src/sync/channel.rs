@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 use tickwright::time::Instant;
+use tickwright_nodes::error_texts;
 
 use crate::host;
 use crate::primitive::modelled::{Mutex, MutexGuard};
@@ -58,30 +59,16 @@ pub enum TryRecvError {
     Closed,
 }
 
-macro_rules! said {
-    ($($type:ty: $text:expr, [$($bound:tt)*];)+) => { $(
-        impl $($bound)* fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($text(self))
-            }
-        }
-
-        impl $($bound)* core::error::Error for $type where Self: fmt::Debug {}
-    )+ };
+error_texts! { [T] SendError<T>: _ => NO_RECEIVER }
+error_texts! { [T] TrySendError<T>:
+    Self::Full(_) => "the mailbox is full: wait with send, or give it more room",
+    Self::Closed(_) => NO_RECEIVER,
 }
+error_texts! { RecvError: Self => NO_SENDER }
+error_texts! { TryRecvError: Self::Empty => "the mailbox is empty", Self::Closed => NO_SENDER }
 
-said! {
-    SendError<T>: |_: &Self| "nobody receives: the last receiver was dropped", [<T>];
-    TrySendError<T>: |error: &Self| match error {
-        TrySendError::Full(_) => "the mailbox is full: wait with send, or give it more room",
-        TrySendError::Closed(_) => "nobody receives: the last receiver was dropped",
-    }, [<T>];
-    RecvError: |_: &Self| "nobody sends: the last sender was dropped, and the mailbox is empty", [];
-    TryRecvError: |error: &Self| match error {
-        Self::Empty => "the mailbox is empty",
-        Self::Closed => "nobody sends: the last sender was dropped, and the mailbox is empty",
-    }, [];
-}
+const NO_RECEIVER: &str = "nobody receives: the last receiver was dropped";
+const NO_SENDER: &str = "nobody sends: the last sender was dropped, and the mailbox is empty";
 
 impl<T> fmt::Debug for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

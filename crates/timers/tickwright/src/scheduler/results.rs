@@ -56,13 +56,7 @@ impl<P> fmt::Debug for Refused<P> {
     }
 }
 
-impl<P> fmt::Display for Refused<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<P> core::error::Error for Refused<P> {}
+error_texts! { [P] Refused<P>: Self { reason, .. } => reason }
 
 impl<P> From<Refused<P>> for Refusal {
     fn from(refused: Refused<P>) -> Self {
