@@ -3,23 +3,15 @@
 use core::ffi::c_int;
 
 /// The address of the calling kernel thread's `errno`. Null if we do not know it.
-#[cfg(target_os = "linux")]
 pub(crate) fn errno() -> *mut c_int {
     // SAFETY: 1. The call has no arguments and no preconditions.
-    unsafe { libc::__errno_location() }
-}
-
-/// The address of the calling kernel thread's `errno`. Null if we do not know it.
-#[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
-pub(crate) fn errno() -> *mut c_int {
+    #[cfg(target_os = "linux")]
+    return unsafe { libc::__errno_location() };
     // SAFETY: 1. The call has no arguments and no preconditions.
-    unsafe { libc::__error() }
-}
-
-/// The address of the calling kernel thread's `errno`. Null if we do not know it.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple", target_os = "freebsd")))]
-pub(crate) fn errno() -> *mut c_int {
-    core::ptr::null_mut()
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
+    return unsafe { libc::__error() };
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple", target_os = "freebsd")))]
+    return core::ptr::null_mut();
 }
 
 /// The value of `errno` before a signal handler ran.

@@ -8,6 +8,14 @@ mod pthread;
 mod pthread;
 mod runtime;
 
+use crate::error::CreateError;
 pub use one_to_one::OneToOne;
 #[cfg(unix)]
 pub(crate) use pthread::{Joinable, start_worker};
+
+/// The function that a thread of the platform runs.
+type Run = Box<dyn FnOnce() + Send>;
+
+/// Why a thread was not started, and the function that it would have run. The function holds the
+/// user's values, so it is dropped where no lock is held.
+type Refused = (CreateError, Run);

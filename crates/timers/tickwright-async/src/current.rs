@@ -2,7 +2,6 @@
 //! of the process.
 
 use core::cell::RefCell;
-use core::fmt;
 use core::future::IntoFuture;
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -27,6 +26,7 @@ thread_local! {
 /// While this guard lives, the functions of this crate use the timers that were entered on this
 /// thread.
 #[must_use = "the timers are left when this is dropped"]
+#[derive(Debug)]
 pub struct Entered {
     before: Option<Timers>,
     /// It cannot leave its thread.
@@ -80,12 +80,6 @@ impl Drop for Entered {
             entered.try_borrow_mut().ok().and_then(|mut e| core::mem::replace(&mut *e, before))
         });
         drop(left);
-    }
-}
-
-impl fmt::Debug for Entered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Entered")
     }
 }
 

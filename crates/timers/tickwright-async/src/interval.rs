@@ -1,6 +1,5 @@
 //! Ticks of a fixed period, and what happens to those that were missed.
 
-use core::fmt;
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -44,6 +43,7 @@ pub enum MissedTickBehavior {
 /// assert_eq!(every.tick().await - first, Duration::from_millis(10));
 /// # });
 /// ```
+#[derive(Debug)]
 pub struct Interval {
     sleep: Sleep,
     /// Not 0.
@@ -146,14 +146,5 @@ impl futures_core::Stream for Interval {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (usize::MAX, None)
-    }
-}
-
-impl fmt::Debug for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interval")
-            .field("period", &self.period())
-            .field("missed_tick_behavior", &self.missed)
-            .finish_non_exhaustive()
     }
 }

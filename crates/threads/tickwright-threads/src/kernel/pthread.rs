@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use once_cell::race::OnceBox;
 use tickwright::fork::{ForkLock, Order};
 
+use super::{Refused, Run};
 use crate::attr::Attr;
 use crate::attributes::{Attributes, Stacks};
 use crate::error::{CreateError, RuntimeError};
@@ -18,13 +19,6 @@ use crate::mapping::{Mapping, why_none};
 use crate::memory::try_box;
 use crate::primitive::lock;
 use crate::stack::{in_pages, page};
-
-/// The function that a thread of the platform runs.
-pub(crate) type Run = Box<dyn FnOnce() + Send>;
-
-/// Why a thread was not started, and the function that it would have run. The function holds the
-/// user's values, so it is dropped where no lock is held.
-pub(crate) type Refused = (CreateError, Run);
 
 /// Starts threads on stacks of one kind.
 pub(crate) struct Pthread {

@@ -7,17 +7,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
+use super::{Refused, Run};
 use crate::attributes::{Attributes, Stacks};
 use crate::error::CreateError;
 use crate::primitive::lock;
 use crate::stack::in_pages;
-
-/// The function that a thread of the platform runs.
-pub(crate) type Run = Box<dyn FnOnce() + Send>;
-
-/// Why a thread was not started, and the function that it would have run. The function holds the
-/// user's values, so it is dropped where no lock is held.
-pub(crate) type Refused = (CreateError, Run);
 
 /// Starts threads.
 pub(crate) struct Pthread {

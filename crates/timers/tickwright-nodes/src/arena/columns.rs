@@ -43,7 +43,9 @@ pub trait Columns: Sized {
     }
 
     /// The number of slots for which there is memory.
-    fn capacity(&self) -> usize;
+    fn capacity(&self) -> usize {
+        self.len()
+    }
 
     /// Makes room for `additional` more slots; unless `exact`, also for later growth.
     ///
@@ -79,7 +81,9 @@ pub trait Columns: Sized {
     fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<Self::Value>>;
 
     /// The bytes that the columns have allocated, without what values own themselves.
-    fn heap_bytes(&self) -> usize;
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A record and its slot.

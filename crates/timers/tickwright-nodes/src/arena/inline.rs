@@ -38,10 +38,6 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
         N + 1
     }
 
-    fn capacity(&self) -> usize {
-        N + 1
-    }
-
     fn reserve(&mut self, additional: usize, _: bool) -> Result<(), Full> {
         if additional == 0 { Ok(()) } else { Err(Full) }
     }
@@ -58,10 +54,6 @@ impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {
     #[inline]
     fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<T>> {
         self.0.get_mut(at.wrapping_sub(1)).map(|cell| &mut cell.slot)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
     }
 }
 

@@ -32,7 +32,7 @@ impl<'a, C, L: Access> Firing<'a, C, L> {
 }
 
 /// A plain function with its data. Adding one allocates nothing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Plain<T, L: Access = Shared> {
     call: fn(&mut T, &Firing<'_, Self, L>) -> Next,
     data: T,
@@ -58,12 +58,6 @@ impl<T, L: Access> Plain<T, L> {
 impl<T, L: Access> Callback<L> for Plain<T, L> {
     fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next {
         (self.call)(&mut self.data, firing)
-    }
-}
-
-impl<T: fmt::Debug, L: Access> fmt::Debug for Plain<T, L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plain").field("data", &self.data).finish_non_exhaustive()
     }
 }
 

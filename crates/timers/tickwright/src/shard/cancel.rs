@@ -1,8 +1,4 @@
 //! Cancels and shuts down timers, and waits for the end of a callback.
-//!
-//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
-//! compile to nothing.
 
 use super::geometry::WheelGeometry;
 use super::node::{Held, Link, SharedTimer};

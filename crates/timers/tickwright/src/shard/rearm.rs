@@ -3,10 +3,6 @@
 //! A re-arm that keeps its bucket is one compare-exchange of the timer's [word](super::word). Every
 //! other re-arm takes the lock of the shard. `proof.rs` has the proof; the numbers (1), (2) and
 //! (3) below are those of its table.
-//!
-//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
-//! compile to nothing.
 
 use core::ops::ControlFlow;
 

@@ -10,11 +10,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     ///
     /// # Errors
     /// The first violation found.
-    pub(in crate::structures) fn check_entries(
-        &self,
-        nodes: &impl Nodes<P, R>,
-        len: usize,
-    ) -> Result<(), Violation> {
+    pub(crate) fn check_entries(&self, nodes: &impl Nodes<P, R>, len: usize) -> Result<(), Violation> {
         if self.hole && (len == 0 || !B::LEAVES_HOLE) {
             return Err(Violation::Head);
         }

@@ -12,7 +12,7 @@ use crate::structure::{Handle, Nodes};
 impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R> {
     /// The cell of the earliest entry. It is the last cell of group 0, so that every other group is
     /// whole.
-    pub(in crate::structures) const ROOT: usize = D - 1;
+    pub(crate) const ROOT: usize = D - 1;
 
     /// The group that holds the children of the entry in `cell`.
     #[inline]
@@ -28,7 +28,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
 
     /// The entry in a cell; an empty entry if the cell does not exist.
     #[inline]
-    pub(in crate::structures) fn entry(&self, cell: usize) -> Entry<P> {
+    pub(crate) fn entry(&self, cell: usize) -> Entry<P> {
         self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
     }
 
@@ -44,13 +44,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     /// Here and below, functions pass an entry as its parts, which fit in registers. A load of a
     /// whole entry would wait for the stores of its parts.
     #[inline(always)]
-    pub(in crate::structures) fn rise(
-        &mut self,
-        nodes: &mut impl Nodes<P, R>,
-        mut hole: usize,
-        key: u128,
-        p: P,
-    ) -> usize {
+    pub(crate) fn rise(&mut self, nodes: &mut impl Nodes<P, R>, mut hole: usize, key: u128, p: P) -> usize {
         while hole > Self::ROOT {
             let above = Self::parent(hole);
             let Some(group) = self.buffer.group(above / D) else { break };
@@ -69,13 +63,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
 
     /// Inserts an entry at the hole or below it: earlier children move up. Returns its cell.
     #[inline(always)]
-    pub(in crate::structures) fn sink(
-        &mut self,
-        nodes: &mut impl Nodes<P, R>,
-        mut hole: usize,
-        key: u128,
-        p: P,
-    ) -> usize {
+    pub(crate) fn sink(&mut self, nodes: &mut impl Nodes<P, R>, mut hole: usize, key: u128, p: P) -> usize {
         // The children of the hole are the group at `first + at`.
         let (mut first, mut at) = (Self::children(hole), 0);
         while let Some(siblings) = self.buffer.group_at_sum(first, at) {
@@ -96,13 +84,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
 
     /// Inserts an entry at the hole, above it or below it. Returns its cell.
     #[inline(always)]
-    pub(in crate::structures) fn settle(
-        &mut self,
-        nodes: &mut impl Nodes<P, R>,
-        hole: usize,
-        key: u128,
-        p: P,
-    ) -> usize {
+    pub(crate) fn settle(&mut self, nodes: &mut impl Nodes<P, R>, hole: usize, key: u128, p: P) -> usize {
         // The root may be a hole: then no entry rises into it.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {

@@ -1,8 +1,4 @@
 //! The operations of a shard under its lock, and how the locks are taken.
-//!
-//! `node.ghost` is a shadow of the timer for the loom models. Each call marks the point where an
-//! operation takes effect, and compares the timer with its shadow. Without `cfg(loom)` the calls
-//! compile to nothing.
 
 use tickwright_core::structure::{Discipline, Due};
 use tickwright_core::{Tick, Violation};
