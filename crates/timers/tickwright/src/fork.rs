@@ -17,6 +17,7 @@
 mod handlers;
 #[cfg(not(all(unix, not(loom), not(miri))))]
 mod nothing;
+mod order;
 mod registration;
 
 use core::fmt;
@@ -28,24 +29,11 @@ use handlers as os;
 use nothing as os;
 
 use crate::sync::{Mutex, MutexGuard, lock, no_memory};
+pub use order::Order;
 #[cfg(target_os = "linux")]
 pub(crate) use os::replace;
 pub(crate) use os::{Slot, forker};
 pub use registration::Registration;
-
-/// The order in which a fork takes locks. If a thread takes lock B while it holds lock A, then A
-/// comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Locks of code that uses schedulers.
-    Outer = 0,
-    /// Locks of a scheduler or a shard.
-    Timers = 1,
-    /// Locks of an alarm.
-    Alarm = 2,
-    /// A thread takes no lock while it holds one of these.
-    Leaf = 3,
-}
 
 /// The process that made this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,15 @@
+//! The order in which a fork takes its locks.
+
+/// The order in which a fork takes locks. If a thread takes lock B while it holds lock A, then A
+/// comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Locks of code that uses schedulers.
+    Outer = 0,
+    /// Locks of a scheduler or a shard.
+    Timers = 1,
+    /// Locks of an alarm.
+    Alarm = 2,
+    /// A thread takes no lock while it holds one of these.
+    Leaf = 3,
+}
