@@ -53,9 +53,9 @@ macro_rules! const_unless_loom {
     };
 }
 
-/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the patterns
-/// of a `match`, and `[T]` before a `TYPE<T>`. A literal is a format string. Any other text
-/// implements `Display`, and stands in parentheses unless it is a name.
+/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the
+/// patterns of a `match`, and `[T]` before a `TYPE<T>`. A literal is a format string. Any other
+/// text implements `Display`, and stands in parentheses unless it is a name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_texts {
