@@ -1,6 +1,6 @@
-//! Runs a queue with no standard library, no allocator and, where the target is known, no C library
-//! under it: if the core library pulled any of them in, this would not link. The exit code is 0
-//! when the timers came in order.
+//! Runs a queue without a standard library, without an allocator and, on known targets, without a C
+//! library: if the core crate needed any of these, the program would not link. The exit code is 0
+//! if the timers leave in order.
 #![no_std]
 #![no_main]
 
@@ -23,7 +23,8 @@ static LIST_NODES: [Timer<SortedList, u32>; MANY] = [const { Timer::new(0) }; MA
 static mut LIST: HookQueue<'static, SortedList, u32> = HookQueue::new();
 static LENT_NODES: [Timer<LentHeap<4>, u32>; MANY] = [const { Timer::new(0) }; MANY];
 static mut LENT_GROUPS: [Group<HookPtr<LentHeap<4>>, 4>; groups_for::<4>(MANY)] = [Group::EMPTY; groups_for::<4>(MANY)];
-// These need a `memset`, which is nowhere here; the script looks where they lie.
+// Copying these queues would need a `memset`, which does not exist here; the script checks in which
+// section they lie.
 static mut FLAT: HookQueue<'static, BoundedFlat<MANY>, u32> = HookQueue::new();
 static mut BINARY: HookQueue<'static, BoundedHeap<2, MANY>, u32> = HookQueue::new();
 static mut TREE: HookQueue<'static, RbTree, u32> = HookQueue::new();
@@ -36,7 +37,8 @@ static mut COARSE: HookQueue<'static, CoarseWheel, u32> = HookQueue::new();
 // SAFETY: 1. No other queue over this family has an identity: none inserts. 2. It is not 0.
 static mut CHOSEN: HookQueue<'static, Wheel, u32> = unsafe { HookQueue::with_identity(NonZeroU32::MAX) };
 
-/// Fills the queue, re-arms, removes and drains; whether all came out in order.
+/// Fills the queue, re-arms and removes timers, and drains it. Returns whether all timers left in
+/// order.
 fn works<F: Family>(queue: &mut HookQueue<'static, F, u32>, nodes: &'static [Timer<F, u32>; MANY]) -> Result<bool, Reject> {
     for (node, at) in nodes.iter().zip(0u64..) {
         queue.insert_at(at * 7 % 13, node, 0)?;
@@ -75,7 +77,7 @@ fn run() -> u8 {
     }
 }
 
-/// Where the process begins: the kernel jumps here, no C runtime has run.
+/// The start of the process: the kernel jumps here, and no C runtime has run.
 #[cfg(all(target_os = "linux", target_arch = "x86_64", freestanding_start))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -88,14 +90,15 @@ extern "C" fn run_c() -> i32 {
     i32::from(run())
 }
 
-/// Elsewhere the C library's start-up code calls this.
+/// On other targets, the start-up code of the C library calls this function.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", freestanding_start)))]
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
     i32::from(run())
 }
 
-/// The prebuilt core names it in its unwind tables; with `panic=abort` nothing calls it.
+/// The prebuilt core library names this function in its unwind tables; with `panic=abort` nothing
+/// calls it.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 

@@ -1,5 +1,5 @@
-//! A queue on the stack, and nothing shared: where a queue can draw no identity, this must not
-//! build.
+//! Creates only a queue on the stack. On a target where a queue cannot draw an identity, this
+//! program must not compile.
 #![no_std]
 #![no_main]
 

@@ -7,7 +7,7 @@
 //! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
 //! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines. A
 //! fourth argument n draws each deadline from n delays that start at the queue's `now`. `now`
-//! advances by a tick for each timer that is inserted before the count.
+//! advances by one tick for each timer that is inserted before counting begins.
 
 use core::hint::black_box;
 
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// The instruction count covers this function alone.
+/// The instruction count covers only this function.
 #[inline(never)]
 fn measured(work: impl FnOnce()) {
     work();

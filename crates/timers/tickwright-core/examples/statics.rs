@@ -1,9 +1,9 @@
-//! Queue and nodes are statics: they need no allocator, no set-up code and no lifetimes.
+//! A queue and its nodes as statics: they need no allocator, no set-up code and no lifetimes.
 //!
 //! `cargo run --example statics --no-default-features` builds the library without `alloc`. The
-//! example itself uses `std` for `println!` and for a lock. On bare metal the lock is the code that
-//! masks the timer interrupt. `ci/no_std/freestanding.rs` runs the same idea with no library under
-//! it.
+//! example itself uses `std` for `println!` and for a lock. On bare metal, code that masks the
+//! timer interrupt replaces the lock. `ci/no_std/freestanding.rs` runs a similar program without
+//! any library.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -40,15 +40,15 @@ fn main() -> Result<(), Reject> {
         } else {
             queue.pop_expired(now).is_some()
         };
-        // A wheel may wake up with nothing due: then it has only moved timers inside.
+        // A wheel can wake up although nothing is due: then it has only moved timers internally.
         if !fired {
             continue;
         }
-        // The timer is popped first, so that its work can arm, move and cancel timers, itself
-        // included.
+        // The timer is popped first, so that its work can arm, move and cancel timers, including
+        // this one.
         println!("{now:4}  {name}");
         if head.key == TimerRef::from(&SLEEP) {
-            // The periodic timers would run for ever.
+            // The periodic timers would run forever.
             for timer in [&BLINK, &SENSE] {
                 let removed = queue.remove(TimerRef::from(timer));
                 println!("{now:4}  {} cancelled: {}", timer.payload.name, removed.is_ok());

@@ -20,8 +20,8 @@ pub enum Order {
     /// `max(deadline, now at insert)`.
     Exact,
     /// Timers are due at the end of a bucket, at most
-    /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is that of
-    /// the queue: [`TimerQueue::insert_at`] sets it to the caller's time.
+    /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is the
+    /// queue's clock, which [`TimerQueue::insert_at`] sets to the caller's time.
     Granular {
         /// Upper bound of expiry - deadline, as a function of the requested delay.
         lateness: fn(Span) -> Span,
@@ -29,7 +29,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether the queue is exact to the tick and first-in-first-out among equals.
+    /// Returns whether the queue is exact to the tick and first-in-first-out among equals.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::Exact)
@@ -37,8 +37,8 @@ impl Order {
 }
 
 /// Marks the families whose [`Order`] is exact, and the queues of such families. Their timers are
-/// due on time whatever `now` is at the insert, so these queues have the operations that take no
-/// time. A family of your own implements it, unless the family is granular.
+/// due on time whatever `now` is at the insert, so these queues also have the operations without a
+/// time argument. Implement this trait for a family of your own, unless the family is granular.
 #[diagnostic::on_unimplemented(
     message = "a granular queue counts its lateness from the caller's time: call \
                `insert_at(deadline, value, now)` or `reschedule_at(key, deadline, now)`",
@@ -47,8 +47,8 @@ impl Order {
 )]
 pub trait Exact {}
 
-/// Whether an operation through [`Driven`](crate::Driven) altered
-/// [`TimerQueue::next_wake`], so that the caller must set his alarm again (clause 10).
+/// Whether an operation through [`Driven`](crate::Driven) altered [`TimerQueue::next_wake`], so
+/// that the caller must set the alarm again (clause 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "if the head changed, set the alarm again, or it goes off too late"]
 pub enum HeadChange {
@@ -65,7 +65,7 @@ impl HeadChange {
         if changed { Self::Changed } else { Self::Same }
     }
 
-    /// Whether the alarm must be set again.
+    /// Returns whether the alarm must be set again.
     #[must_use]
     #[inline]
     pub const fn is_changed(self) -> bool {
@@ -91,7 +91,7 @@ pub struct Expired<K, V> {
 /// A timer that is still pending: the result of [`TimerQueue::peek`] and [`TimerQueue::second`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending<K> {
-    /// Its key.
+    /// The timer's key.
     pub key: K,
     /// The tick at which the timer is due.
     pub expiry: Tick,
@@ -106,13 +106,13 @@ pub struct Advance {
     /// The number of timers moved inside the structure (cascades); they count against the budget
     /// too.
     pub moved: usize,
-    /// Whether no due timer is left. When the budget ran out it may be `false` with nothing due, in
-    /// a structure that would have to move timers to know.
+    /// Whether no due timer is left. If the budget ran out, it can be `false` although nothing is
+    /// due, because the structure would have to move timers to find out.
     pub complete: bool,
 }
 
-/// Why a queue refused to take a timer. `?` turns a [`Rejected`] into it; at the end of a closure
-/// name the type, as in `Ok::<_, Reject>(())`.
+/// Why a queue refused to take a timer. `?` converts a [`Rejected`] into it. A closure must name
+/// this type at its end, as in `Ok::<_, Reject>(())`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reject {
@@ -122,9 +122,9 @@ pub enum Reject {
     AlreadyLinked,
     /// The caller-owned node is pending in another queue.
     WrongQueue,
-    /// All 2^31 - 1 queue identities of this process are used up, so a caller-owned node could not
-    /// be told from a node of another queue. On a target that cannot draw identities, the queue
-    /// does not compile: see [`HookQueue::new`](crate::HookQueue::new).
+    /// All 2^31 - 1 queue identities of this process are used up, so the nodes of this queue could
+    /// not be distinguished from those of another queue. On a target that cannot draw identities,
+    /// the queue does not compile: see [`HookQueue::new`](crate::HookQueue::new).
     NoIdentity,
 }
 
@@ -154,7 +154,7 @@ impl From<Claimed> for Reject {
 /// value is `Debug`; for other values, use `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
-    /// Why.
+    /// The reason for the refusal.
     pub reason: Reject,
     /// The value that the caller wanted to insert.
     pub value: V,
@@ -162,8 +162,8 @@ pub struct Rejected<V> {
 
 error_texts! { [V] Rejected<V>: Self { reason, .. } => reason }
 
-/// Converts for `?` in functions that drop the value, and where the value borrows a node that the
-/// error may not borrow.
+/// Lets `?` drop the value. A function needs this if the value borrows a node that the function's
+/// error must not borrow.
 impl<V> From<Rejected<V>> for Reject {
     fn from(rejected: Rejected<V>) -> Self {
         rejected.reason
@@ -188,9 +188,9 @@ error_texts! { KeyError:
     Self::WrongQueue => "the timer is pending in another queue",
 }
 
-/// The contract that every timer queue of this project keeps, and what code that takes any queue
-/// may call. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue)
-/// with the same name tells the rest. Each family's page states the costs.
+/// The contract that every timer queue of this project keeps, and the methods for code that takes
+/// any queue. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue)
+/// with the same name documents the rest. Each family's page states the costs.
 ///
 /// A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
 /// queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.
@@ -199,9 +199,9 @@ error_texts! { KeyError:
 ///
 /// # Clauses
 ///
-/// 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue may be late. It
-///    declares a bound in [`ORDER`](Self::ORDER) for the delay from `now()` at the last (re)insert,
-///    and keeps it. The delay that the caller means counts from the caller's time, which may be
+/// 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue can be late,
+///    within the bound that it declares in [`ORDER`](Self::ORDER) for the delay from `now()` at the
+///    last (re)insert. The delay that the caller means counts from the caller's time, which can be
 ///    hours ahead of `now()`. A granular queue therefore takes that time with the deadline
 ///    ([`insert_at`](Self::insert_at), [`reschedule_at`](Self::reschedule_at)), and the bound holds
 ///    for that delay, after any uptime and any sleep. The operations without a time compile only
@@ -212,10 +212,10 @@ error_texts! { KeyError:
 ///    leave in the order of their arrival, and all exact structures produce the same event log.
 ///    Granular queues deliver by expiry. Each family documents the order that it keeps among
 ///    equals, which is the same in both storages.
-/// 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and moves behind its
+/// 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and leaves after its
 ///    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
-///    stays the same may keep its place. The lateness bound still holds for the new deadline.
-/// 5. `now_is_monotone`: `now()` is the greatest `now` ever passed, from that call on. A smaller
+///    stays the same can keep its place. The lateness bound still holds for the new deadline.
+/// 5. `now_is_monotone`: `now()` is the greatest `now` that any call has passed so far. A smaller
 ///    `now` is clamped to it. `update_now` delivers nothing: a timer that is due by then stays
 ///    pending, keeps its place in the order, and leaves at the next pop.
 /// 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
@@ -226,12 +226,13 @@ error_texts! { KeyError:
 ///    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
 ///    future (no busy spin).
 /// 10. `head_change_is_reported`: an insert, remove or reschedule through
-///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It may
-///     report a change although `next_wake()` stays the same, but it never misses a change.
-/// 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is
-///     [`KeyError::Stale`] for ever. Slab keys carry a generation. A slot that has used all its
-///     generations is retired. An intrusive node is its own key, and that key is stale while the
-///     node is not linked. Zero is never a valid key.
+///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It is
+///     allowed to report a change although `next_wake()` stays the same, but it never misses a
+///     change.
+/// 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is [`KeyError::Stale`]
+///     forever. Slab keys carry a generation. A slot that has used all its generations is retired.
+///     An intrusive node is its own key, and that key is stale while the node is not linked. Zero
+///     is never a valid key.
 /// 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
 /// 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing queue that gets no
 ///     memory, refuse with [`Reject::Full`]. They return the value and are otherwise unchanged.
@@ -247,18 +248,18 @@ error_texts! { KeyError:
 ///     first link write or after the last one. A panic in one of them leaves a queue that passes
 ///     `check()`.
 /// 18. `second_is_the_next_after_the_head`: `second()` returns what `peek()` would return if the
-///     head were removed. It depends on order alone, not on the layout of the storage.
+///     head were removed. The result depends only on the order, not on the layout of the storage.
 /// 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the same
-///     event log as a pop and an insert. But the key stays valid and nothing is freed.
-/// 20. `len_counts_what_is_pending`: `len()` is right after every operation.
+///     event log as a pop and an insert. However, the key stays valid and nothing is freed.
+/// 20. `len_counts_what_is_pending`: `len()` is correct after every operation.
 /// 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
 ///     keys stale.
-/// 22. `idle_timers_keep_their_keys`: a timer of a slab may be idle: it is in the queue, but not
+/// 22. `idle_timers_keep_their_keys`: a timer of a slab can be idle: it is in the queue, but not
 ///     pending. Its key names it until it is removed. `arm` makes it pending, `disarm` and
 ///     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
-///     keeps its room, so that `arm` never fails for want of memory. Operations on pending timers
-///     refuse its key with [`KeyError::Idle`]. A timer of the caller is idle while it is in no
-///     queue, and its key is then [`KeyError::Stale`] there.
+///     keeps its memory, so that `arm` never fails for lack of memory. Operations on pending timers
+///     refuse its key with [`KeyError::Idle`]. A caller-owned timer is idle while it is in no
+///     queue, and its key is then [`KeyError::Stale`] in every queue.
 ///
 /// # Order, by example
 ///
@@ -310,8 +311,8 @@ error_texts! { KeyError:
 /// }
 /// ```
 ///
-/// Schedulers and shards with a clock read their clock, and tell their structure the time by
-/// themselves.
+/// Schedulers and shards with a clock read their clock themselves, and pass the time to their
+/// structure.
 ///
 /// # Next wake and next expiry
 ///
@@ -320,12 +321,12 @@ error_texts! { KeyError:
 /// complete advance the bound is in the future, so a driver does not spin.
 ///
 /// `next_wake` and `next_expiry` do not say which timer is first: `peek` does. In a wheel, `peek`,
-/// `second` and at times `next_expiry` read each timer of the first bucket, at worst all n. In a
+/// `second` and sometimes `next_expiry` read each timer of the first bucket, at worst all n. In a
 /// ladder they do so only after a removal or a move, until the next pop. A driver that runs often
 /// therefore calls `next_wake`.
 ///
-/// A head change without a report would be a missed wake-up, so a queue may report too often, and
-/// never too seldom.
+/// A head change without a report would be a missed wake-up, so a queue is allowed to report more
+/// changes than happened, but never fewer.
 ///
 /// # Hold your own queue to it
 ///
@@ -340,7 +341,7 @@ pub trait TimerQueue {
     /// What the queue promises about order and lateness.
     const ORDER: Order;
 
-    /// The greatest `now` ever passed to this queue; 0 at first.
+    /// Returns the greatest `now` ever passed to this queue; 0 at first.
     fn now(&self) -> Tick;
 
     /// Advances `now` and does nothing else (clauses 1 and 5).
@@ -348,10 +349,10 @@ pub trait TimerQueue {
         let _ = self.advance_within(now, 0, |_| ());
     }
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     fn len(&self) -> usize;
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -367,7 +368,8 @@ pub trait TimerQueue {
         now: Tick,
     ) -> Result<Self::Key, Rejected<Self::Value>>;
 
-    /// [`insert_at`](Self::insert_at) at the queue's own [`now()`](Self::now), for exact queues.
+    /// Calls [`insert_at`](Self::insert_at) with the queue's own [`now()`](Self::now), for exact
+    /// queues.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -396,8 +398,8 @@ pub trait TimerQueue {
     /// then.
     fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
-    /// [`reschedule_at`](Self::reschedule_at) at the queue's own [`now()`](Self::now), for exact
-    /// queues.
+    /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now), for
+    /// exact queues.
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -412,17 +414,17 @@ pub trait TimerQueue {
         self.reschedule_at(key, deadline, now)
     }
 
-    /// The head: the timer that leaves first.
+    /// Returns the head: the timer that leaves first.
     fn peek(&self) -> Option<Pending<Self::Key>>;
 
-    /// The timer that leaves after the head (clause 18).
+    /// Returns the timer that leaves after the head (clause 18).
     fn second(&self) -> Option<Pending<Self::Key>>;
 
-    /// The exact expiry of the head (clause 8).
+    /// Returns the exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// The tick for which to set an alarm: a lower bound of [`next_expiry`](Self::next_expiry)
-    /// (clause 9).
+    /// Returns the tick for which to set an alarm: a lower bound of
+    /// [`next_expiry`](Self::next_expiry) (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
     /// Advances `now` and removes one due timer, if there is one.
@@ -462,8 +464,8 @@ pub trait TimerQueue {
     /// Verifies every invariant of the structure in O(n) (clause 14).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation is a bug in this library, or memory that
-    /// something else overwrote.
+    /// The first [`Violation`] found. A violation means a bug in this library, or memory that other
+    /// code has overwritten.
     fn check(&self) -> Result<(), Violation>;
 }
 

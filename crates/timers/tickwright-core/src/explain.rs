@@ -19,8 +19,8 @@ use crate::contract::{Span, Tick};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// [`Display`](fmt::Display) writes one line for human readers and allocates nothing. The line's
-/// text may change between versions; the fields are for programs.
+/// [`Display`](fmt::Display) writes one line for human readers and allocates nothing. The text of
+/// the line can change between versions, so programs should read the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -41,7 +41,8 @@ impl Explanation {
         Self { deadline, expiry, whereabouts }
     }
 
-    /// The number of ticks by which the timer is due after its deadline: 0 in an exact structure.
+    /// Returns the number of ticks by which the timer is due after its deadline: 0 in an exact
+    /// structure.
     #[must_use]
     pub const fn lateness(&self) -> Span {
         self.expiry.saturating_sub(self.deadline)
@@ -64,7 +65,7 @@ pub enum Whereabouts {
         /// The number of positions in use.
         positions: usize,
     },
-    /// In the list of one delay, behind another timer of that delay.
+    /// In the list of one delay, after another timer of that delay.
     DelayList {
         /// The delay of the timers that are appended to this list, in ticks.
         delay: Span,
@@ -80,7 +81,7 @@ pub enum Whereabouts {
         /// The last tick that the bucket covers.
         last: Tick,
         /// The tick at which the bucket's timers move to lower levels. `None` when the timer leaves
-        /// from this bucket, since it is at level 0 or alone in its bucket.
+        /// from this bucket, because the bucket is at level 0 or holds no other timer.
         moves_at: Option<Tick>,
     },
     /// In a bucket of the coarse wheel: all its timers are due together when the bucket ends.
@@ -101,9 +102,9 @@ pub enum Whereabouts {
         /// The tick at which the wheel inserts the timer again, with a shorter delay by then.
         reinserted_at: Tick,
     },
-    /// Moved to a later tick, and not yet at its place for that tick. Its entry is still where it
-    /// was: among the entries for an earlier tick. The queue places the timer for its expiry when
-    /// it reads the entry, at that tick at the latest.
+    /// Rescheduled to a later tick, but not yet at its place for that tick: its entry still lies
+    /// among the entries for an earlier tick. The queue moves the timer to its place when it reads
+    /// this entry, at the entry's tick at the latest.
     Deferred {
         /// The tick of the entry, which is before the expiry.
         placed: Tick,
@@ -129,7 +130,7 @@ impl fmt::Display for Explanation {
 
 impl fmt::Display for Whereabouts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The end of a bucket may be 2^64.
+        // The end of a bucket can be 2^64.
         let end = |last: Tick| u128::from(last) + 1;
         match *self {
             Self::InOrder => f.write_str("fires as soon as the clock reaches it"),

@@ -13,11 +13,11 @@ use tickwright_nodes::arena::{self, Columns, Idx};
 ///   Apart      records [ r r r r r ]  payloads [ p p p p p ]   an operation reads a few records
 ///   Together   cells   [ r p | r p | r p ]                     it reads the timer of the call
 /// ```
-/// [`Together`] suits a structure that follows links from the timer of the call: record and payload
-/// are in one cache line. [`Apart`] suits a structure that writes the records of many timers, as a
-/// heap writes positions: a cache line holds more records.
+/// [`Together`] suits a structure that follows links from the timer that a call names, because
+/// record and payload are in one cache line. [`Apart`] suits a structure that writes the records of
+/// many timers, as a heap writes positions, because a cache line then holds more records.
 pub trait Layout: Debug + sealed::Sealed + 'static {
-    /// Records `R` and payloads `T`.
+    /// The memory for records `R` and payloads `T`.
     #[cfg(feature = "alloc")]
     type Columns<R: Record<Idx>, T>: Columns<Record = R, Value = T>;
 }

@@ -29,24 +29,25 @@
 //! | a queue | holds |
 //! |---|---|
 //! | [`DefaultQueue<T>`](DefaultQueue) | values of any type, from two timers to a million |
-//! | [`SlabQueue<F, T>`](SlabQueue) | the same in the structure `F`, such as [`Wheel`] |
+//! | [`SlabQueue<F, T>`](SlabQueue) | values of any type in the structure `F`, such as [`Wheel`] |
 //! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
-//! The page of [`DefaultFamily`] says which structure to choose, and [`TimerQueue`] what every
-//! queue promises. In the crate `tickwright` stand queues in `Instant`s and `Duration`s, clocks and
-//! a scheduler.
+//! The page of [`DefaultFamily`] says which structure to choose, and [`TimerQueue`] states what
+//! every queue promises. The crate `tickwright` has clocks, a scheduler, and queues that take
+//! `Instant`s and `Duration`s.
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
 //!   Without this feature the crate has [`HookQueue`] and [`InlineQueue`] over [`SortedList`],
-//!   [`RbTreeCached`], [`BoundedHeap`] and the wheels. The crate is `no_std` with the feature and
-//!   without.
+//!   [`RbTreeCached`], [`BoundedHeap`] and the wheels. The crate is `no_std` with and without this
+//!   feature.
 //! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
-//!   extension). Timers, and queues over hooks, can then be statics there. A queue draws its
-//!   identity in the critical section that the program provides. On other targets the feature
-//!   changes nothing.
-//! - `testing`: what the tests of this project set in a queue. It is not meant for other programs.
+//!   extension). With the feature, timers and queues over hooks can be statics on such targets: a
+//!   queue draws its identity in the critical section that the program provides. On other targets
+//!   the feature changes nothing.
+//! - `testing`: functions by which the tests of this project change a queue's internal state. The
+//!   feature is not meant for other programs.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -64,8 +65,8 @@ pub mod snapshot;
 pub mod structure;
 pub mod structures;
 
-/// Where the timers of a queue lie, and what names them there: for crates that have structures or
-/// storages of their own.
+/// The memory that holds a queue's timers, and the names of the timers in it: for crates that have
+/// structures or storages of their own.
 pub mod storage {
     pub use crate::layout::{Apart, Layout, Together};
     pub use crate::queue::hook::{HookPtr, Hooks, InQueue};

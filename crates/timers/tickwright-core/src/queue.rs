@@ -1,4 +1,4 @@
-//! Each operation of a queue, once for all storages and structures.
+//! `Queue`: each operation is written once, for all storages and structures.
 
 pub(crate) mod hook;
 pub(crate) mod slab;
@@ -13,9 +13,9 @@ use crate::explain::Explanation;
 use crate::queue::store::{OrderOf, Store};
 use crate::structure::{Discipline, Due};
 
-/// A timer queue over the timers that the store `S` holds. Its three forms have names:
+/// A timer queue over the timers that the store `S` holds. The crate names three forms of it:
 /// [`SlabQueue`](crate::SlabQueue) and [`InlineQueue`](crate::InlineQueue) own their payloads, and
-/// [`HookQueue`](crate::HookQueue) links timers of the caller.
+/// [`HookQueue`](crate::HookQueue) links timers that the caller owns.
 ///
 /// [`TimerQueue`] lists what each operation promises.
 pub struct Queue<S: Store> {
@@ -23,7 +23,7 @@ pub struct Queue<S: Store> {
 }
 
 impl<S: Store> Queue<S> {
-    /// The greatest `now` ever passed to this queue; 0 at first.
+    /// Returns the greatest `now` ever passed to this queue; 0 at first.
     #[must_use]
     #[inline]
     pub fn now(&self) -> Tick {
@@ -32,27 +32,27 @@ impl<S: Store> Queue<S> {
 
     /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes. O(1).
     ///
-    /// Call it before several inserts at one time, for example after the wait of an event loop.
-    /// [`insert_at`](Self::insert_at) tells the time of one insert.
+    /// Call it once before several inserts that use the same time, for example after the wait of an
+    /// event loop. [`insert_at`](Self::insert_at) passes the time with a single insert.
     ///
     /// A granular queue chooses a bucket by the delay from its own `now`. Example: a
-    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. Without
-    /// the time, a time-out of 1 s would count as an hour and 1 s, and get a bucket that is 262 s
-    /// wide. With the time its bucket is 64 ms wide. An exact queue is never late by it, but
-    /// `FixedDelay` recognizes the delays of its timers by `now`.
+    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. If `now`
+    /// is not advanced, a time-out of 1 s counts as an hour and 1 s, and its bucket is 262 s wide.
+    /// After this call, the bucket of the same time-out is 64 ms wide. An exact queue is never late
+    /// because of an old `now`, but `FixedDelay` recognizes the delays of its timers by `now`.
     #[inline]
     pub fn update_now(&mut self, now: Tick) {
         self.store.update_now(now);
     }
 
-    /// The number of pending timers. O(1).
+    /// Returns the number of pending timers. O(1).
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.store.count()
     }
 
-    /// Whether no timer is pending. O(1).
+    /// Returns whether no timer is pending. O(1).
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -88,7 +88,7 @@ impl<S: Store> Queue<S> {
         Ok(self.driven().insert_at(deadline, value, now)?.0)
     }
 
-    /// Removes a pending timer. A slab also removes an idle one.
+    /// Removes a pending timer, or an idle timer of a slab.
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a timer of this queue.
@@ -121,28 +121,28 @@ impl<S: Store> Queue<S> {
         self.driven().reschedule_at(key, deadline, now).map(drop)
     }
 
-    /// The same queue for a caller who drives an alarm: each operation then also says whether
-    /// [`next_wake`](Self::next_wake) may have changed.
+    /// Returns this queue for a caller that drives an alarm: each operation then also returns
+    /// whether [`next_wake`](Self::next_wake) may have changed.
     #[inline]
     pub fn driven(&mut self) -> Driven<'_, S> {
         Driven(self)
     }
 
-    /// Whether a timer is pending in this queue. O(1).
+    /// Returns whether a timer is pending in this queue. O(1).
     #[must_use]
     #[inline]
     pub fn contains(&self, name: S::Name<'_>) -> bool {
         self.store.find(name).is_ok()
     }
 
-    /// The tick at which a timer that is pending in this queue is due.
+    /// Returns the tick at which a pending timer of this queue is due.
     #[must_use]
     pub fn expiry(&self, name: S::Name<'_>) -> Option<Tick> {
         let (order, nodes) = self.store.parts();
         Some(order.expiry(nodes, self.store.find(name).ok()?))
     }
 
-    /// Where a timer that is pending in this queue stands in the structure, and when it moves next.
+    /// Returns where a pending timer of this queue stands in the structure, and when it moves next.
     /// The result implements `Display`. Changes nothing; O(1).
     ///
     /// # Errors
@@ -152,19 +152,19 @@ impl<S: Store> Queue<S> {
         Ok(order.explain(nodes, self.store.find(name)?))
     }
 
-    /// The head: the timer that leaves first.
+    /// Returns the head: the timer that leaves first.
     ///
     /// The worst cost depends on the structure:
     ///
     /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other trees;
     /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
     /// - O(n) in a wheel. It reads the timers of the first bucket until it finds one that is due at
-    ///   the bucket's earliest tick. A bucket may cover thousands of ticks, so `peek` may read a
-    ///   million records with a million timers in the bucket. If all of them are due at one tick,
-    ///   it reads few, unless many of them were moved to that tick;
-    /// - O(1) in a ladder, which [`DefaultQueue`](crate::DefaultQueue) is, while timers lie sorted
-    ///   at its front. A removal, a move or a budget that ran out may leave none there. Until the
-    ///   next pop, `peek` then reads the first bucket: O(n).
+    ///   the bucket's earliest tick. A bucket can cover thousands of ticks, so `peek` can read a
+    ///   million records if the bucket holds a million timers. If all of them are due at one tick,
+    ///   `peek` reads only a few, unless many of them were moved to that tick;
+    /// - O(1) in a ladder, the structure of [`DefaultQueue`](crate::DefaultQueue), while its front
+    ///   holds sorted timers. A removal, a move or a budget that ran out can leave the front empty.
+    ///   Until the next pop, `peek` then reads the first bucket: O(n).
     ///
     /// [`next_wake`](Self::next_wake) is cheap in every structure.
     #[must_use]
@@ -174,8 +174,8 @@ impl<S: Store> Queue<S> {
         self.pending(order.head(nodes)?)
     }
 
-    /// The timer that leaves after the head. A tickless driver that defers a low-priority head sets
-    /// its alarm for this timer. Costs at worst as much as [`peek`](Self::peek).
+    /// Returns the timer that leaves after the head. A tickless driver that defers a low-priority
+    /// head sets its alarm for this timer. Costs at worst as much as [`peek`](Self::peek).
     #[must_use]
     #[inline]
     pub fn second(&self) -> Option<Pending<S::Key>> {
@@ -183,10 +183,10 @@ impl<S: Store> Queue<S> {
         self.pending(order.second(nodes)?)
     }
 
-    /// The exact expiry of the head. O(1) or O(log n) where [`peek`](Self::peek) is. In a ladder it
-    /// costs as `peek`. In a wheel it is O(1), but at worst as `peek` after a timer that was due at
-    /// the first bucket's earliest tick was removed or moved. [`next_wake`](Self::next_wake) is
-    /// always cheap.
+    /// Returns the exact expiry of the head. It costs as much as [`peek`](Self::peek), except in a
+    /// wheel. There it is O(1), unless a timer that was due at the first bucket's earliest tick has
+    /// been removed or moved: then it costs at worst as much as `peek`.
+    /// [`next_wake`](Self::next_wake) is always cheap.
     #[must_use]
     #[inline]
     pub fn next_expiry(&self) -> Option<Tick> {
@@ -194,9 +194,9 @@ impl<S: Store> Queue<S> {
         order.next_expiry(nodes)
     }
 
-    /// The tick for which to set an alarm: never later than [`next_expiry`](Self::next_expiry), and
-    /// cheap to compute. Over a wheel it may be earlier: then nothing is due at that tick, and the
-    /// next result is later.
+    /// Returns the tick for which to set an alarm: never later than
+    /// [`next_expiry`](Self::next_expiry), and cheap to compute. In a wheel it can be earlier: then
+    /// nothing is due at that tick, and after an advance to that tick the result is later.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Option<Tick> {
@@ -219,13 +219,14 @@ impl<S: Store> Queue<S> {
     }
 
     /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
-    /// for its expiry and its value. The key stays valid. `rearm` runs while the head is still
+    /// for the head's expiry and value. The key stays valid. `rearm` runs while the head is still
     /// linked and the queue is consistent.
     ///
-    /// A periodic timer on a drift-free grid is
-    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))`, if it is popped at
-    /// least once a period. A tick that has passed counts as `now` (clause 3), and the grid would
-    /// go on from there: return the first tick of the grid that is later than `now`.
+    /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))` keeps a periodic
+    /// timer on a drift-free grid if the timer is popped at least once per period. A timer that is
+    /// popped less often needs a `rearm` that returns the first grid tick later than `now`. The
+    /// reason is that a returned tick before `now` counts as `now` (clause 3), and the grid would
+    /// continue from there.
     #[inline]
     pub fn pop_and_reinsert(
         &mut self,
@@ -241,9 +242,9 @@ impl<S: Store> Queue<S> {
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Advances `now`. If the head is due, re-arms it at the tick that `rearm` returns for its
-    /// expiry and its value, as [`pop_and_reinsert`](Self::pop_and_reinsert) does. At `None` it
-    /// removes the timer, and returns its value.
+    /// Advances `now`. If the head is due, re-arms it at the tick that `rearm` returns for the
+    /// head's expiry and value, as [`pop_and_reinsert`](Self::pop_and_reinsert) does. If `rearm`
+    /// returns `None`, removes the timer and returns its value.
     #[inline]
     pub fn pop_or_reinsert(
         &mut self,
@@ -298,8 +299,8 @@ impl<S: Store> Queue<S> {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation is a bug in this library, or memory that
-    /// something else overwrote.
+    /// The first [`Violation`] found. A violation means a bug in this library, or memory that other
+    /// code has overwritten.
     pub fn check(&self) -> Result<(), Violation> {
         let (order, nodes) = self.store.parts();
         order.check(nodes, self.len())?;
@@ -324,8 +325,8 @@ impl<S: Store> Queue<S> {
     }
 
     /// Removes the timer that leaves first, due or not, and returns it with its deadline. The
-    /// structure's clock passes all timers: the caller calls [`empty`](Self::empty) before it uses
-    /// the queue otherwise.
+    /// structure's clock advances to the end of time, so the caller must call
+    /// [`empty`](Self::empty) before any other operation.
     pub(crate) fn take_first(&mut self) -> Option<(Tick, S::Value)> {
         let (order, nodes, _) = self.store.parts_mut();
         let popped = order.pop(nodes, Tick::MAX, &mut { usize::MAX })?;
@@ -340,7 +341,7 @@ impl<S: Store> Queue<S> {
     }
 
     /// Calls `visit` for each pending timer, in the order of delivery, with its deadline and its
-    /// key. `Full`: there is no memory to sort the timers.
+    /// key. Returns `Full` if there is no memory to sort the timers.
     pub(crate) fn visit_in_order(
         &self,
         mut visit: impl FnMut(Tick, S::Key),
@@ -402,7 +403,7 @@ impl<S: Store> Queue<S> {
 
 /// A queue whose caller drives an alarm: [`Queue::driven`] returns it.
 ///
-/// Its operations are those of [`Queue`] with the same name, and do the same. Each also says
+/// Each operation does what the operation of [`Queue`] with the same name does. It also returns
 /// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
 /// [contract](TimerQueue)), so that the alarm is set again only when it must be:
 ///
@@ -420,7 +421,7 @@ impl<S: Store> Queue<S> {
 /// ```
 pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 
-/// What an insert returns to the driver of an alarm, if the timer came in.
+/// What a successful insert returns to the driver of an alarm.
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
 impl<S: Store> Driven<'_, S> {
@@ -511,7 +512,7 @@ impl<S: Store> fmt::Debug for Driven<'_, S> {
 
 impl<S: Store> Exact for Queue<S> where S::Family: Exact {}
 
-/// For code that takes any queue. Each method is the one above with its name.
+/// For code that takes any queue. Each method calls the method above that has the same name.
 impl<S: Store> TimerQueue for Queue<S> {
     type Key = S::Key;
     type Value = S::Value;

@@ -4,15 +4,15 @@
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
 //! Numbers are little-endian. A timer is saved with the number of ticks that it had left, so a
-//! snapshot contains no clock. The caller that restores the snapshot chooses each deadline, by the
-//! clock of that moment. The entries are in the order of delivery, so equals stay in the order of
+//! snapshot contains no clock. The caller that restores the snapshot chooses each deadline by its
+//! own current clock. The entries are in the order of delivery, so equals stay in the order of
 //! their arrival. A snapshot of n timers takes O(n log n) over every structure, and leaves the
 //! queue as it is; [`drain_snapshot`](crate::HookQueue::drain_snapshot) empties the queue, and
 //! allocates nothing.
 //!
 //! A snapshot that was cut off, or in which a bit has changed, is refused as a whole: the queue is
-//! then as it was. Bytes behind the snapshot are ignored, so it may lie at the start of a flash
-//! page.
+//! then as it was. Bytes after the snapshot are ignored, so a snapshot can lie at the start of a
+//! flash page.
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, SortedList, snapshot};
@@ -45,13 +45,14 @@ use crate::contract::{Reject, Span};
 
 /// A payload with a fixed number of bytes that can be copied freely: no pointer, no handle.
 pub trait PlainValue: Sized {
-    /// How many bytes.
+    /// The number of bytes.
     const BYTES: u16;
 
     /// Writes the value into [`BYTES`](Self::BYTES) bytes.
     fn write(&self, bytes: &mut [u8]);
 
-    /// Reads a value from [`BYTES`](Self::BYTES) bytes. `None` if the bytes stand for no value.
+    /// Reads a value from [`BYTES`](Self::BYTES) bytes. Returns `None` if the bytes represent no
+    /// value.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 
@@ -112,7 +113,7 @@ pub enum SnapshotError {
     Payload(u16),
     /// The snapshot was cut off, or a bit has changed.
     Damaged,
-    /// The bytes of a payload stand for no value, or for no timer of the caller.
+    /// The bytes of a payload represent no value, or no timer of the caller.
     Unknown,
     /// The queue refused a timer.
     Rejected(Reject),
@@ -153,7 +154,7 @@ const fn entry<T: PlainValue>() -> usize {
     size_of::<Span>() + T::BYTES as usize
 }
 
-/// The number of bytes of a snapshot with `timers` timers. `None` if it exceeds `usize`.
+/// Returns the number of bytes of a snapshot with `timers` timers, or `None` if it exceeds `usize`.
 #[must_use]
 pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     match timers.checked_mul(entry::<T>()) {
@@ -162,7 +163,8 @@ pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     }
 }
 
-/// CRC-32 as in Ethernet, without a table: a snapshot is small, and so is flash.
+/// Computes CRC-32 as in Ethernet, without a table: a snapshot is short, and a table would take
+/// flash.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for &byte in bytes {
@@ -219,7 +221,7 @@ impl<'b, T: PlainValue> Writer<'b, T> {
     }
 }
 
-/// A snapshot with a right checksum, whose payloads all stand for values.
+/// A snapshot with a right checksum, whose payloads all represent values.
 struct Verified<'b, T> {
     entries: &'b [u8],
     _payloads: PhantomData<T>,
@@ -258,8 +260,8 @@ impl<'b, T: PlainValue> Verified<'b, T> {
         self.entries.len() / entry::<T>()
     }
 
-    /// The ticks left and the payload of each timer, in the order of delivery. It ends at the first
-    /// payload that stands for no value.
+    /// Iterates over the remaining ticks and the payload of each timer, in the order of delivery.
+    /// The iteration ends at the first payload that represents no value.
     fn iter(&self) -> impl Iterator<Item = (Span, T)> + 'b {
         self.entries.chunks_exact(entry::<T>()).map_while(|place| {
             let (left, payload) = place.split_at(size_of::<Span>());

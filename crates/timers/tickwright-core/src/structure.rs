@@ -1,9 +1,9 @@
 //! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) puts it over a
-//! [`Store`](crate::storage::Store), which has the memory. Crates with other needs put a
-//! family over memory of their own: `tickwright` for threads, `tickwright-mcu` for tasks.
+//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) combines it with
+//! a [`Store`](crate::storage::Store), which has the memory. Crates with other needs combine a
+//! family with memory of their own: `tickwright` for threads, `tickwright-mcu` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>
@@ -12,8 +12,8 @@
 //!   P = Idx (u32, never 0)                   P = HookPtr ---------------/  (without T)
 //! ```
 //!
-//! Algorithms never see payloads, so the code of a family exists once for hooks, and once for slabs
-//! unless its [layout](crate::storage::Layout) puts payloads beside records.
+//! Algorithms never see payloads, so a family is compiled once for hooks, and once for slabs unless
+//! its [layout](crate::storage::Layout) puts payloads beside records.
 
 pub use tickwright_nodes::{Handle, Nodes, Record};
 
@@ -24,8 +24,8 @@ use core::iter;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// All `len` linked nodes in the order in which they leave. Changes nothing. O(n) where the
-/// structure's visits are in order, otherwise O(n log n). It allocates 24 bytes a node.
+/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. O(n) where the
+/// structure's visits are in order, otherwise O(n log n). It allocates 24 bytes per node.
 #[cfg(feature = "alloc")]
 pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     discipline: &D,
@@ -45,8 +45,8 @@ pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     Ok(all.into_iter().map(|(_, _, p)| p))
 }
 
-/// The nodes as the structure `D` sees them: short for
-/// [`Nodes<P, D::Record>`](Nodes), which each implementation of it is.
+/// The nodes as the structure `D` sees them: a short name for [`Nodes<P, D::Record>`](Nodes). Every
+/// type with that trait has this trait.
 pub trait View<P: Handle, D: Discipline<P>>: Nodes<P, D::Record> {}
 
 impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
@@ -57,18 +57,18 @@ impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
 /// that need `now` receive it. Its value is the greatest `now` that the queue has seen.
 ///
 /// # Safety
-/// Hooks are reached by pointers, so a wrong discipline panics over a slab, and leads to dangling
-/// pointers over hooks. An implementation promises:
-/// 1. a handle that it passes to `Nodes` or returns was given to `insert` and has not been taken
-///    out since. Where handles are [numbers](Handle::NUMBERED), it may also ask for the record of
-///    one that was taken out: a storage of numbers keeps all records;
+/// A wrong discipline panics over a slab, but over hooks, which are reached by pointers, it leads
+/// to dangling pointers. An implementation promises:
+/// 1. each handle that it passes to `Nodes` or returns was passed to `insert` and has not been
+///    taken out since. If handles are [numbers](Handle::NUMBERED), it may also ask for the record
+///    of a handle that was taken out, because such a storage keeps all records;
 /// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after
 ///    [`clear`](Self::clear), neither `self` nor the record of a node that is still linked holds
 ///    `p`;
-/// 3. no code but its own, `Nodes`' accessors and `Record`'s runs between its first and its last
-///    link write, and nothing there panics while the structure is whole;
-/// 4. apart from handles, what it and its records hold is `Send` and `Sync`: no `Cell`, no pointer
-///    of its own.
+/// 3. between its first and its last link write, only its own code and the accessors of `Nodes` and
+///    `Record` run, and none of this code panics while the structure is whole;
+/// 4. everything that it and its records hold, except handles, is `Send` and `Sync`: no `Cell`, no
+///    pointer of its own.
 pub unsafe trait Discipline<P: Handle>: Sized {
     /// The record that the discipline keeps for each node.
     type Record: Record<P>;
@@ -94,29 +94,29 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Ok(())
     }
 
-    /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, behind its equals.
-    /// Room was reserved. A family whose `next_wake` is exact reports a change when the first timer
-    /// is another one or has another expiry, and only then. The same holds for `remove` and
+    /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, after its equals.
+    /// Room was reserved. A family whose `next_wake` is exact reports a change exactly when another
+    /// timer becomes the first or the first timer's expiry changes. The same holds for `remove` and
     /// `reschedule`.
     fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange;
 
     /// Unlinks the linked `p`.
     fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange;
 
-    /// Moves the linked `p` to expiry `max(deadline, now)`, behind its equals.
+    /// Moves the linked `p` to expiry `max(deadline, now)`, after its equals.
     fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let removed = self.remove(nodes, p);
         let inserted = self.insert(nodes, p, deadline, now);
         HeadChange::when(removed.is_changed() || inserted.is_changed())
     }
 
-    /// The node that leaves first.
+    /// Returns the node that leaves first.
     fn head(&self, nodes: &impl View<P, Self>) -> Option<P>;
 
-    /// The node that leaves after the head.
+    /// Returns the node that leaves after the head.
     fn second(&self, nodes: &impl View<P, Self>) -> Option<P>;
 
-    /// Some linked node, if there is one: the node that is the cheapest to find.
+    /// Returns some linked node, if there is one: the node that is the cheapest to find.
     fn any(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.head(nodes)
     }
@@ -129,16 +129,17 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(p)
     }
 
-    /// A linked node that leaves about `k` nodes after the head, for a prefetch of what belongs to
-    /// it. Returns `None` if there is none, or if only a search would find one. It is a hint: the
-    /// node may leave much earlier or later. O(1); it reads no record.
+    /// Returns a linked node that leaves about `k` nodes after the head, so that the caller can
+    /// prefetch memory that belongs to the node. Returns `None` if there is no such node, or if
+    /// only a search would find it. The result is a hint: the node might leave much earlier or
+    /// later. O(1); it reads no record.
     #[inline]
     fn upcoming(&self, k: usize) -> Option<P> {
         let _ = k;
         None
     }
 
-    /// The tick at which the linked `p` is due in this structure.
+    /// Returns the tick at which the linked `p` is due in this structure.
     fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick;
 
     /// `max(deadline, now)` of the last insert or reschedule of the linked `p`.
@@ -146,21 +147,21 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.expiry(nodes, p)
     }
 
-    /// The exact expiry of the head.
+    /// Returns the exact expiry of the head.
     fn next_expiry(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         self.head(nodes).map(|p| self.expiry(nodes, p))
     }
 
-    /// A lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a complete
-    /// advance.
+    /// Returns a lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a
+    /// complete advance.
     fn next_wake(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         self.next_expiry(nodes)
     }
 
-    /// The head if it is due at `now`; the head stays linked. Moves the nodes inside the structure
-    /// that must move before the head is at the front. Each such node costs one unit of `budget`.
-    /// When `budget` is used up, it moves and returns nothing. If it returns nothing and leaves
-    /// some budget, nothing is due, and [`next_wake`](Self::next_wake) is later than `now`.
+    /// Returns the head if it is due at `now`; the head stays linked. Moves the nodes inside the
+    /// structure that must move before the head is at the front. Each such node costs one unit of
+    /// `budget`. When `budget` is used up, it moves and returns nothing. If it returns nothing and
+    /// leaves some budget, nothing is due, and [`next_wake`](Self::next_wake) is later than `now`.
     fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
@@ -173,32 +174,32 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(Due { handle, deadline: self.deadline(nodes, handle), expiry })
     }
 
-    /// Moves `p` to expiry `max(deadline, now)`, behind its equals, otherwise as
-    /// [`reschedule`](Self::reschedule). [`due`](Self::due) has just returned `p` for the same
+    /// Moves `p` to expiry `max(deadline, now)`, after its equals, as
+    /// [`reschedule`](Self::reschedule) does. [`due`](Self::due) has just returned `p` for the same
     /// `now`, and nothing has changed since.
     fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let _ = self.reschedule(nodes, p, deadline, now);
     }
 
-    /// Whether [`pop`](Self::pop) at `now` certainly finds nothing to return or to move. A few
-    /// instructions answer; otherwise it is `false`.
+    /// Returns whether [`pop`](Self::pop) at `now` certainly finds nothing to return or to move.
+    /// Returns `false` if a few instructions cannot decide that.
     #[inline]
     fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         let _ = (nodes, now);
         false
     }
 
-    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. Moves cost
-    /// `budget`, and nothing is returned, as in [`due`](Self::due). The returned node itself costs
-    /// nothing.
+    /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. As in
+    /// [`due`](Self::due), moves cost `budget`, and nothing is returned when `budget` is used up.
+    /// The returned node itself costs nothing.
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         let _ = self.remove(nodes, due.handle);
         Some(due)
     }
 
-    /// Where the linked `p` stands and when it moves next, for human readers. Changes nothing;
-    /// O(1).
+    /// Returns where the linked `p` stands and when it moves next, for human readers. Changes
+    /// nothing; O(1).
     fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
     }
@@ -206,20 +207,21 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Whether [`for_each`](Self::for_each) visits the nodes in the order in which they leave.
     const VISITS_IN_ORDER: bool = false;
 
-    /// Calls `visit` for each linked node. Its order may be any, but see [`rank`](Self::rank).
+    /// Calls `visit` for each linked node. The order of the visits can be any, but see
+    /// [`rank`](Self::rank).
     fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P));
 
-    /// A number that orders the linked `p` among the nodes with its expiry: of two such nodes, the
-    /// one with the lower rank leaves first. `visited` is the number of nodes that
-    /// [`for_each`](Self::for_each) has visited before `p`. It is the default rank, for structures
-    /// whose visits are in the order of arrival among equals. O(1).
+    /// Returns a number that orders the linked `p` among the nodes with its expiry: the node with
+    /// the lowest rank leaves first. `visited` is the number of nodes that
+    /// [`for_each`](Self::for_each) has visited before `p`. The default rank is `visited`, for
+    /// structures whose visits are in the order of arrival among equals. O(1).
     fn rank(&self, nodes: &impl View<P, Self>, p: P, visited: u64) -> u64 {
         let _ = (nodes, p);
         visited
     }
 
-    /// For tests of renumbering: a family that numbers arrivals, and is empty, gives the next
-    /// arrival this number. Others do nothing.
+    /// For tests of renumbering: an empty family that numbers arrivals gives the next arrival this
+    /// number. Other families do nothing.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     fn start_sequence_at(&mut self, next: u32) {
@@ -229,7 +231,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Removes every node without visiting one; keeps memory.
     fn clear(&mut self);
 
-    /// The bytes that the discipline itself has allocated.
+    /// Returns the number of bytes that the discipline itself has allocated.
     fn heap_bytes(&self) -> usize {
         0
     }
@@ -247,15 +249,15 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 pub struct Due<P> {
     /// The node.
     pub handle: P,
-    /// Its [`Discipline::deadline`].
+    /// The node's [`Discipline::deadline`].
     pub deadline: Tick,
-    /// Its [`Discipline::expiry`].
+    /// The node's [`Discipline::expiry`].
     pub expiry: Tick,
 }
 
 /// A discipline whose links can be walked in delivery order.
 pub trait Ordered<P: Handle>: Discipline<P> {
-    /// The node that leaves after the linked `p`.
+    /// Returns the node that leaves after the linked `p`.
     fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P>;
 
     /// Iterates over the linked nodes in the order in which they leave. O(n) for all of them.

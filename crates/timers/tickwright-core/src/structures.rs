@@ -1,6 +1,8 @@
-//! The structures, one file each. To add a structure: add a file here, a `mod`, a line in
-//! [`for_each_family!`](crate::for_each_family) and the type's name in the crate's root. Suites,
-//! benchmarks and the command line read the list there.
+//! The structures, one file each. To add a structure: add a file here, a `mod`, the type's name in
+//! the crate's root, and a line in [`for_each_family!`](crate::for_each_family). A structure that
+//! works only in slabs has its line in
+//! [`for_each_slab_only_family!`](crate::for_each_slab_only_family) instead. Suites, benchmarks and
+//! the command line read both lists.
 //!
 //! Every type has a page with the same headings: choose and avoid when, layout, costs, invariants,
 //! references. This module names the parts of structures for code that builds on them.
@@ -25,32 +27,32 @@ pub(crate) mod wheel;
 pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
 pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
-/// The family to use before you have measured, over hooks and for services: the 4-ary heap, on
-/// every target. In a slab of your own, use [`DefaultQueue`].
+/// The family to use with hooks and in services before you have measured: the 4-ary heap, on every
+/// target. In a slab of your own, use [`DefaultQueue`].
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
 /// remove it, re-arm it, read the head. With periods from 1 to 10 ms the heap overtakes the list
 /// before the other structures do. That happens between 12 and 16 timers in a slab, and between 32
-/// and 48 by hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are only
-/// 2 to 4 times as fast. By hooks, the trees run fewer instructions than the heap, down to half as
-/// many. But jumps and cache misses cost the trees more than the fewer instructions save.
+/// and 48 with hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are
+/// only 2 to 4 times as fast. With hooks, the trees run fewer instructions than the heap, down to
+/// half as many. But jumps and cache misses cost the trees more than the fewer instructions save.
 ///
 /// Choose instead:
 ///
 /// - [`SortedList`](crate::SortedList): the population never exceeds one or two dozen timers. The
-///   list is the fastest structure with up to 16 timers, and by hooks with up to 32. Its worst
+///   list is the fastest structure for up to 16 timers, and with hooks for up to 32. Its worst
 ///   insert walks the whole list.
-/// - [`RbTreeCached`](crate::RbTreeCached): no array may grow, and the caller owns the nodes. With
-///   few timers it costs less than a heap, and an insert is O(log n) without a buffer.
+/// - [`RbTreeCached`](crate::RbTreeCached): no array is allowed to grow, and the caller owns the
+///   nodes. With few timers it costs less than a heap, and an insert is O(log n) without a buffer.
 /// - [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel): thousands of time-outs that are
 ///   mostly moved or cancelled, in ticks of about a millisecond.
 /// - [`FixedDelay`](crate::FixedDelay): most timers have one of a few delays, counted from the
 ///   queue's `now`.
 /// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. This default needs the feature
 ///   `alloc`.
-/// - On a microcontroller use [`SortedList`](crate::SortedList), and from some thirty timers on
-///   [`RbTreeCached`](crate::RbTreeCached).
+/// - On a microcontroller use [`SortedList`](crate::SortedList), or for more than about thirty
+///   timers [`RbTreeCached`](crate::RbTreeCached).
 ///
 /// The figures are from an emulated Cortex-M3 (`records/microcontroller`, opt-level "s";
 /// instructions, not cycles). The worst call is the longest time for which a queue masks
@@ -62,13 +64,13 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// - The worst call of `RbTreeCached` takes 332 instructions with 16 timers and 392 with 64. Its
 ///   code takes 1,944 bytes.
 /// - The worst call of a bounded heap takes 450 instructions with 64 timers, and its code 5,756
-///   bytes. It needs 28 bytes of RAM a timer, where the tree needs 40.
+///   bytes. The heap needs 28 bytes of RAM per timer, and the tree 40.
 /// - A wheel's worst call grows with the timers of a bucket, up to 2,700 instructions with 64
 ///   timers in `Wheel`.
 ///
-/// The default is one type for all targets. Xenomai's default is the list, except on x86-64. There
-/// a structure that was no target's default stayed broken for six years. On another processor the
-/// costs may cross at other populations: measure there.
+/// The default is one type for all targets. Xenomai's default is the list, except on x86-64. In
+/// Xenomai, a structure that was no target's default stayed broken for six years. On another
+/// processor the costs can cross at other populations: measure on your processor.
 #[cfg(feature = "alloc")]
 pub type DefaultFamily = dary_heap::DaryHeap<4>;
 

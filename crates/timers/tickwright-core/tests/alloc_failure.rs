@@ -1,4 +1,4 @@
-//! Each allocation in turn fails: the value comes back, the queue is unchanged, and works again
+//! Makes each allocation in turn fail: the queue returns the value, is unchanged, and works again
 //! once there is memory.
 #![cfg(feature = "alloc")]
 
@@ -15,7 +15,7 @@ use tickwright_core::{
 };
 
 thread_local! {
-    /// How many more allocations of this thread succeed.
+    /// The number of allocations of this thread that will still succeed.
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 

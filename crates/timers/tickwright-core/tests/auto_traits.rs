@@ -1,6 +1,6 @@
-//! Which types may cross threads, be moved, and be named in constants. `compile_fail` examples in
-//! the documentation show what must *not* compile. The negative asserts here cover cases where an
-//! example would be too coarse.
+//! Tests which types can be sent to and shared with other threads, moved, and named in constants.
+//! `compile_fail` examples in the documentation show what must *not* compile. The negative asserts
+//! here cover cases where an example would be too coarse.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 use core::cell::Cell;
@@ -11,7 +11,7 @@ use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, Objec
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family, for_each_slab_only_family};
 
 /// `Probe::<T>::SEND` is true if `T: Send`: the inherent constant has precedence over the trait's
-/// where its bound holds.
+/// constant if its bound holds.
 struct Probe<T>(core::marker::PhantomData<T>);
 trait Otherwise {
     const SEND: bool = false;
@@ -102,8 +102,8 @@ auto!(EntryKey:                                  true  true  true);
 static _LINK: Link = Link::new();
 static _DICTIONARY: std::sync::Mutex<HookDict<'static, (), u32>> = std::sync::Mutex::new(HookDict::new(()));
 
-/// A longer-lived queue and node can be used where shorter-lived ones are expected: `'a` and `T`
-/// are covariant.
+/// Compiles because a longer-lived queue and node can be used where shorter-lived ones are
+/// expected: `'a` and `T` are covariant.
 #[allow(dead_code)]
 fn covariant<'short, F: Family>(
     queue: HookQueue<'static, F, &'static str>,

@@ -1,5 +1,5 @@
-//! `explain` returns where a timer stands, in every family and both storages, and the prediction
-//! comes true.
+//! Tests that `explain` returns where a timer stands, in every family and both storages, and that
+//! its predictions come true.
 #![cfg(feature = "alloc")]
 
 use tickwright_core::Whereabouts;

@@ -1,6 +1,6 @@
-//! What concerns all timers at once grows about as fast as their number: snapshots, iteration,
-//! `retain`, `clear` and drop, on every family and in both storages. A test counts how often the
-//! structure looks a record up.
+//! The cost of operations on all timers (snapshots, iteration, `retain`, `clear` and drop) grows
+//! about as fast as the number of timers, in every family and both storages. Each test counts how
+//! often the structure looks up a record.
 #![cfg(feature = "alloc")]
 
 mod common;
@@ -18,14 +18,14 @@ thread_local! {
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many records the structure looks up in `work`.
+/// Returns how many records the structure looks up in `work`, and the result of `work`.
 fn looks<R>(work: impl FnOnce() -> R) -> (u64, R) {
     LOOKS.set(0);
     let result = work();
     (LOOKS.get(), result)
 }
 
-/// A family that counts its looks at records.
+/// A family that counts its look-ups of records.
 struct Counted<F>(PhantomData<F>);
 
 impl<F: Family> Family for Counted<F> {
@@ -168,7 +168,7 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
     let mut keys = Vec::new();
     for (at, deadline) in deadlines(n, which).enumerate() {
         keys.push(queue.insert_at(deadline, at as u32, 0).unwrap());
-        // Some are moved: to a later tick, and then back.
+        // Some timers are moved to a later tick, and then back.
         if at % 5 == 4 {
             queue.reschedule_at(keys[at - 2], deadline + 3_000, 0).unwrap();
             queue.reschedule_at(keys[at - 2], deadline, 0).unwrap();
@@ -178,7 +178,8 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
 }
 
 /// Asserts that `work` on `MANY` timers is about `MANY / FEW` times the work on `FEW`. The factor
-/// of two is for logarithms, and for structures that change their kind in between.
+/// of two is for logarithms, and for structures that work differently from some number of timers
+/// on.
 fn grows_linearly(what: &str, work: impl Fn(usize) -> u64) {
     let (few, many) = (work(FEW), work(MANY));
     let most = (2 * (MANY / FEW) as u64) * few.max(FEW as u64);
@@ -222,7 +223,7 @@ fn in_a_slab<F: Family>() {
     }
 }
 
-/// Counts the looks of some work on a queue over hooks.
+/// Counts the look-ups of some work on a queue over hooks.
 type Work<'w, F> = &'w dyn Fn(HookQueue<'_, Counted<F>, u32>) -> u64;
 
 fn over_hooks<F: Family>() {
@@ -255,7 +256,7 @@ fn over_hooks<F: Family>() {
     }
 }
 
-/// `peek` and `second` look at few records, however many timers are due at the first tick.
+/// `peek` and `second` read few records, however many timers are due at the first tick.
 fn the_head_of_many_equals_is_near<F: Family>() {
     for deadline in [70, 5_000, 1 << 29] {
         let mut queue: SlabQueue<Counted<F>, u32> = SlabQueue::new();

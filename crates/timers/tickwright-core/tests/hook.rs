@@ -1,4 +1,4 @@
-//! The misuse that hook storage detects and the state that it leaves behind, on every family.
+//! Tests the misuse that hook storage detects, and the state after such misuse, on every family.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 #[macro_use]
@@ -117,7 +117,7 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
         assert_eq!(next.remove(TimerRef::from(timer)).unwrap_err(), KeyError::WrongQueue);
     }
     drop(next);
-    // Nothing follows the stale links: nodes can be moved, changed and dropped.
+    // No code follows the stale links, so nodes can be moved, changed and dropped.
     timers[0].payload = 9;
     timers.swap(0, 2);
     assert_eq!(timers.map(Timer::into_payload), [0, 0, 9]);
@@ -224,8 +224,8 @@ fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) 
     }
 }
 
-/// Two threads claim the same nodes, each for its own queue. No node may end up in both queues or
-/// in neither.
+/// Two threads claim the same nodes, each for its own queue. No node ends up in both queues or in
+/// neither.
 fn queues_race_for_nodes<F: Family>() {
     if cfg!(target_family = "wasm") {
         return; // There are no threads.
@@ -296,7 +296,7 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
 }
 
 /// `pop_expired_within`, called until its budget is used up, delivers and moves the same number of
-/// timers as one `advance_within`. Between these calls the queue is free for others.
+/// timers as one `advance_within`. Between these calls, other operations can use the queue.
 fn steps_are_an_advance<F: Family>() {
     let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
     for budget in 0..30 {
@@ -324,7 +324,7 @@ fn steps_are_an_advance<F: Family>() {
     }
 }
 
-/// An earlier tick counts as `now`, also in single steps.
+/// A tick before `now` counts as `now`, also in single steps.
 fn time_does_not_run_back_in_steps<F: Family>() {
     let timer = Timer::<F, u32>::new(7);
     let mut queue = Queue::new();

@@ -1,5 +1,5 @@
-//! A pinned timer or object that is dropped while linked aborts the process. Each case runs in a
-//! child process of this same test binary.
+//! Tests that a pinned timer or object that is dropped while linked aborts the process. Each case
+//! runs in a child process of the same test binary.
 #![cfg(not(target_family = "wasm"))]
 
 use std::process::{Command, Output};
@@ -11,8 +11,8 @@ use tickwright_core::{HookQueue, SortedList, Timer};
 
 const CASE: &str = "TICKWRIGHT_ABORT_CASE";
 
-/// Runs `case` of [`child`] in a process of its own. `TICKWRIGHT_EMULATOR` names an emulator that
-/// cannot start programs of its system by itself.
+/// Runs `case` of [`child`] in a process of its own. `TICKWRIGHT_EMULATOR` names the emulator that
+/// must start the child, if the emulated system cannot start programs by itself.
 fn run(case: &str) -> Output {
     let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
     let mut words = emulator.split_whitespace().map(Into::into).chain([std::env::current_exe().unwrap()]);
@@ -24,7 +24,8 @@ fn run(case: &str) -> Output {
         .unwrap()
 }
 
-/// As a test it does nothing. As a child it drops a pending pinned timer, and must not return.
+/// As a test, this function does nothing. In a child process, it drops a pending pinned timer and
+/// must not return.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };

@@ -1,6 +1,6 @@
-//! In every state of every structure: what a queue says of all timers, and of each, agrees with the
-//! order in which they leave. The states are reached by random operations with small budgets, so a
-//! cascade, a sort or a move to another structure is often half done.
+//! Tests in many states of every structure that a queue's statements about all timers, and about
+//! each timer, agree with the order in which the timers leave. Random operations with small budgets
+//! produce the states, so a cascade, a sort or a move inside the structure is often half done.
 #![cfg(feature = "alloc")]
 
 mod common;
@@ -12,7 +12,8 @@ use tickwright_core::{
 };
 use tickwright_nodes::testing::Random;
 
-/// A deadline some time after `now`: often one that other timers have, and sometimes a past one.
+/// Draws a deadline after `now`. It is often one that other timers have, and sometimes a past
+/// deadline.
 fn deadline(random: &mut Random, now: Tick) -> Tick {
     let delay = match random.below(10) {
         0..=3 => u64::from(random.below(3)) * 64,
@@ -24,7 +25,7 @@ fn deadline(random: &mut Random, now: Tick) -> Tick {
     if random.below(20) == 0 { now / 2 } else { now + delay }
 }
 
-/// What must be true of an explanation at `now`.
+/// Returns whether an explanation is true at `now`.
 fn is_true(said: Explanation, expiry: Tick, now: Tick) -> bool {
     said.expiry == expiry
         && said.deadline <= expiry
@@ -43,7 +44,7 @@ fn is_true(said: Explanation, expiry: Tick, now: Tick) -> bool {
         }
 }
 
-/// All that a queue says of its timers.
+/// All statements that a queue makes about its timers.
 trait Says: TimerQueue {
     fn sorted(&self) -> Vec<Pending<Self::Key>>;
     fn saved(&self) -> Vec<u8>;
@@ -82,7 +83,7 @@ impl<'a, F: Family> Says for HookQueue<'a, F, u32> {
     }
 }
 
-/// A timer of the model, which leaves after all with a lower `(expiry, arrival)`.
+/// A timer of the model, which leaves after all timers with a lower `(expiry, arrival)`.
 #[derive(Clone, Copy)]
 struct Known<K> {
     key: K,
@@ -113,7 +114,7 @@ where
         self.free.push(self.known.swap_remove(at).id);
     }
 
-    /// Compares what the queue says of all timers with the model.
+    /// Compares the queue's statements about all timers with the model.
     fn compare(&self) {
         let (queue, name) = (&self.queue, self.name);
         assert_eq!(queue.check(), Ok(()), "{name}");
@@ -179,7 +180,7 @@ where
         }
         self.compare();
         let mut sorted = self.queue.sorted().into_iter();
-        // The bytes have the same order, with the ticks left until each deadline.
+        // The saved bytes have the same order, with the number of ticks left until each deadline.
         let (saved, now) = (self.queue.saved(), self.queue.now());
         let mut entries = saved[12..].chunks_exact(12);
         while let Some(wake) = self.queue.next_wake() {
@@ -233,7 +234,8 @@ fn every_structure_over_hooks_tells_the_order_and_the_place() {
     for_each_family! { each [over_hooks] }
 }
 
-/// A long crowd of one tick: the ladder has it in one bucket, in order or not, then as its front.
+/// Many timers are due at one tick: the ladder has them in one bucket, in order or not, and then in
+/// its run.
 #[test]
 fn a_crowd_at_one_tick_is_told_in_order() {
     fn crowd<F: Family>() {
@@ -244,7 +246,8 @@ fn a_crowd_at_one_tick_is_told_in_order() {
                 run.known.push(Known { key, id, arrival: run.arrivals });
                 run.arrivals += 1;
                 if mixed && id % 7 == 3 {
-                    // Moved later and back: it stands before timers that arrived earlier.
+                    // The timer is moved to a later tick and back, so in the bucket its entry
+                    // precedes those of timers that arrived earlier.
                     let moved = &mut run.known[id / 2];
                     run.queue.reschedule_at(moved.key, 5_900, 0).unwrap();
                     run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();

@@ -1,5 +1,5 @@
-//! Nodes that move from one queue or dictionary to another, on two threads, in all schedules.
-//! Records are loom's cells: the model fails if the owner word does not order an access.
+//! Moves nodes from one queue or dictionary to another, on two threads, in all schedules. Records
+//! are loom's cells, so the model fails if the owner word does not order an access.
 #![cfg(loom)]
 
 use core::cmp::Ordering;
@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tickwright_collections::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
 use tickwright_core::{Family, HookQueue, RbTreeCached, Reject, SortedList, Timer};
 
-/// Nodes that live as long as every schedule.
+/// Makes a value live longer than every schedule.
 fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }

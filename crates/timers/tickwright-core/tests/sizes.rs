@@ -1,12 +1,12 @@
-//! The sizes of types that firmware declares as statics, so that no change enlarges them unnoticed.
-//! The numbers are bytes on a 64-bit target.
+//! Tests the sizes of types that firmware declares as statics, so that no change enlarges them
+//! unnoticed. The numbers are bytes on a 64-bit target.
 #![cfg(target_pointer_width = "64")]
 
 use tickwright_core::{
     BoundedHeap, CoarseWheel, Family, HookQueue, LentHeap, RbTree, RbTreeCached, SortedList, Timer, Wheel,
 };
 
-/// The sizes of a queue over caller-owned nodes, and of a node without payload.
+/// Returns the sizes of a queue over caller-owned nodes, and of a node without payload.
 const fn sizes<F: Family>() -> (usize, usize) {
     (size_of::<HookQueue<'static, F, ()>>(), size_of::<Timer<F, ()>>())
 }

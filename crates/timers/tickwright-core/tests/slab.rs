@@ -1,4 +1,4 @@
-//! The promises of slab storage beyond the order of its timers, on every family.
+//! Tests what slab storage promises besides the order of its timers, on every family.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -48,8 +48,8 @@ fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
 fn retain_asks_for_each_once<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut asked = Vec::new();
-    // Another timer is due at the tick of the removed timer: a report of a change is allowed, not
-    // required.
+    // If another timer is due at the tick of the removed timer, the report of a change is allowed
+    // but not required.
     queue.retain(|pending, value| {
         asked.push(pending.key);
         assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));
@@ -118,7 +118,8 @@ fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     assert_eq!((queue.len(), queue.check()), (0, Ok(())));
 }
 
-/// A number with the top bit of an idle timer's generation would be equal to what the slot holds.
+/// A number with the top bit of an idle timer's generation is equal to the word in the slot, but is
+/// not a key.
 fn an_idle_timer_has_no_other_key<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     queue.disarm(keys[2]).unwrap();
@@ -317,7 +318,7 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.advance_within(9, 2, |_| ()).delivered, 2);
 }
 
-/// An earlier tick counts as `now`, also in single steps.
+/// A tick before `now` counts as `now`, also in single steps.
 fn time_does_not_run_back_in_steps<F: Family>() {
     let mut queue = Queue::<F>::new();
     let mut unlimited = usize::MAX;

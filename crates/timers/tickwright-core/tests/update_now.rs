@@ -13,7 +13,7 @@ use tickwright_core::{
 const SECOND: u64 = 1_000;
 const HOUR: u64 = 3_600 * SECOND;
 
-/// The latest tick for a delay from `now`, in the words of the documentation.
+/// Returns the latest tick for a delay from `now`, in the words of the documentation.
 fn latest(now: u64, delay: u64) -> u64 {
     now + delay + (delay * 8 / 63).max(1)
 }
@@ -32,7 +32,7 @@ fn pauses() -> impl Iterator<Item = u64> {
 
 const DELAYS: [u64; 9] = [1, 62, 63, 200, 504, SECOND, 12 * SECOND, 60 * SECOND, HOUR];
 
-/// One queue lives through all pauses: each insert and re-arm is in time, and each timer leaves
+/// One queue is used through all pauses: each insert and re-arm is in time, and each timer leaves
 /// between its deadline and its latest tick.
 fn live<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, uptime: u64) {
     let mut now = uptime;
@@ -70,8 +70,8 @@ fn a_coarse_wheel_is_in_time_after_any_uptime_and_any_sleep() {
     }
 }
 
-/// An event loop that inserts when a message wakes it, 12 s after the last one. It pops before it
-/// waits, so the queue's `now` is 12 s old.
+/// An event loop that inserts when a message wakes it, 12 s after the last message. It pops before
+/// it waits, so the queue's `now` is 12 s old.
 #[test]
 fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
@@ -85,7 +85,8 @@ fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(),
     Ok(())
 }
 
-/// The time is what makes the difference. A time that is behind counts as the queue's `now`.
+/// A delay counts from the time that the caller passes. A time before the queue's `now` counts as
+/// `now`.
 #[test]
 fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
@@ -98,7 +99,7 @@ fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
     Ok(())
 }
 
-/// The time is right whether or not the queue takes the timer.
+/// A refused operation also advances `now` to the time that the caller passes.
 #[test]
 fn a_refused_operation_tells_the_time_too() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::bounded(1)?;

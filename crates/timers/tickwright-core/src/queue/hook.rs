@@ -1,14 +1,14 @@
-//! Hook storage: nodes live inside the caller's own structs. No allocation, ever.
+//! Hook storage: nodes live inside the caller's own structs, and nothing is ever allocated.
 //!
 //! # Layout
 //! ```text
 //!   caller's memory:  .. | Timer<F, T> { hook: Hook { record, owner }, payload: T } | ..
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
-//! A node's `owner` word names the queue that owns the node. The word is 0 for no queue; otherwise
-//! it is the queue's identity. The top bit tells whether the node was inserted pinned. A queue
-//! writes a record only while the owner word names the queue and the queue is borrowed mutably. So
-//! one compare-exchange claims a node and one store releases it. Threads may share timers.
+//! A node's `owner` word names the queue that owns the node. The word is the queue's identity, or 0
+//! while no queue owns the node. Its top bit is set if the node was inserted pinned. A queue writes
+//! a record only while the owner word names the queue and the queue is borrowed mutably. One
+//! compare-exchange therefore claims a node, one store releases it, and threads can share timers.
 //!
 //! This file and the hooks of `tickwright-nodes` hold all pointer code of queues. `UNSAFE.md` lists
 //! each block with the test that guards it.
@@ -46,19 +46,20 @@ unsafe impl<F: Family> Hooked for InQueue<F> {
 /// A pointer to the hook of a linked timer. Only queues create it.
 pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
-/// A node with a payload: embed it in your own struct, or use it alone.
+/// A node with a payload: embed it in your own struct, or use it by itself.
 ///
 /// A queue delivers `&Timer`. To reach a struct around a timer, let the payload be that struct, or
 /// let the payload name it. The payload is shared while the timer is pending: only atomics and
-/// cells in it may change.
+/// cells in it can change.
 ///
-/// It is `!Unpin`, since a queue points at the timer while it is pending. A scoped insert borrows
-/// the timer for as long as the queue lives. A timer that was inserted pinned aborts the process
-/// when it is dropped while pending.
+/// A timer is `!Unpin`, because a queue points at the timer while it is pending. A scoped insert
+/// borrows the timer for as long as the queue lives. A timer that was inserted pinned aborts the
+/// process when it is dropped while pending.
 ///
-/// A queue has one payload type. With an enum that refers to the struct around the timer, one
-/// struct may have two timers, and two kinds of struct may share a queue. (A struct that is no
-/// static cannot refer to itself while it is built: let the payload be an index or an id.)
+/// A queue has one payload type. If that type is an enum whose variants refer to the struct around
+/// the timer, one struct can have two timers, and two kinds of struct can share a queue. (A struct
+/// that is not a static cannot refer to itself while it is built: let the payload be an index or an
+/// id.)
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -123,15 +124,15 @@ pub struct Timer<F: Family, T> {
 
 impl<F: Family, T> Timer<F, T> {
     const_unless_loom! {
-        /// A node that is in no queue.
+        /// Creates a node that is in no queue.
         #[must_use]
         pub const fn new(payload: T) -> Self {
             Self { hook: Hook::new(), payload }
         }
     }
 
-    /// Whether the timer is pending in a queue. It stays true for ever if that queue was forgotten
-    /// (`core::mem::forget`).
+    /// Returns whether the timer is pending in a queue. It stays true forever if that queue was
+    /// forgotten (`core::mem::forget`).
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.hook.is_linked()
@@ -183,8 +184,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Reject>(())
 /// ```
 ///
-/// Queue and nodes may be statics. In firmware, the code that masks the timer interrupt takes the
-/// place of the lock:
+/// A queue and its nodes can be statics. In firmware, code that masks the timer interrupt replaces
+/// the lock:
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -210,16 +211,16 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
 /// | the queue is forgotten | its nodes stay marked as linked | the same, and dropping one aborts |
 ///
-/// No queue takes the nodes of a queue that was forgotten (`mem::forget`).
+/// The nodes of a queue that was forgotten (`mem::forget`) cannot be inserted into any queue again.
 ///
 /// `insert_pinned` is for objects that are freed before the queue: the caller promises that all
 /// references to a timer end before it is dropped. `remove` and `reschedule` take the timer itself,
-/// and return [`KeyError::Stale`] for one that has fired or was cancelled.
+/// and return [`KeyError::Stale`] for a timer that has fired or was cancelled.
 ///
-/// Threads may share timers, while each queue has one user at a time: a queue claims a timer by one
-/// compare-exchange and releases it by one store.
+/// Threads can share timers, although only one thread at a time uses a queue: a queue claims a
+/// timer by one compare-exchange and releases it by one store.
 ///
-/// The compiler rejects a linked node that goes away before its queue:
+/// The compiler rejects a linked node that is dropped before its queue:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -231,7 +232,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// nor move:
+/// The compiler also rejects a linked node that moves:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -243,7 +244,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// nor may it be declared after its queue, because it would be dropped first:
+/// It also rejects a linked node that is declared after its queue, because the node would be
+/// dropped first:
 ///
 /// ```compile_fail,E0597
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -253,8 +255,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// let _ = queue.insert(1, &timer);
 /// ```
 ///
-/// A queue hands out shared references to its timers. So the queue crosses threads only where the
-/// timers may be shared:
+/// A queue returns shared references to its timers, so it can be sent to another thread only if
+/// threads can share its timers:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -305,11 +307,11 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
          or make the queue by `HookQueue::with_identity`"
     );
 
-    /// An empty queue. The queue takes an identity at its first insert. On targets without
+    /// Creates an empty queue. The queue takes an identity at its first insert. On targets without
     /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
-    /// compile. There [`with_identity`](Self::with_identity) works without the feature.
+    /// compile. On those targets, [`with_identity`](Self::with_identity) works without the feature.
     ///
-    /// The queue is all zeros, so a static of it lies in `.bss`, and takes no flash.
+    /// The queue is all zeros, so a static queue lies in `.bss` and takes no flash.
     #[must_use]
     pub const fn new() -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -333,17 +335,18 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Self { store }
     }
 
-    /// An empty queue with an identity that the caller chooses; only its lower 31 bits count.
+    /// Creates an empty queue with an identity that the caller chooses; only its lower 31 bits
+    /// count.
     ///
-    /// The identity is not zero. So a static of the queue lies in `.data`: it takes its size in RAM
-    /// and again in flash, 11 KiB of each for a [`Wheel`](crate::Wheel) on 32-bit targets. A static
-    /// made by [`new`](Self::new) takes no flash.
+    /// The identity is not zero, so a static queue lies in `.data` and takes its size both in RAM
+    /// and in flash: 11 KiB of each for a [`Wheel`](crate::Wheel) on 32-bit targets. A static queue
+    /// created by [`new`](Self::new) takes no flash.
     ///
     /// # Safety
-    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether it was
-    ///    given them or took them itself. (Queues that take their own start at 1: choose from the
-    ///    top.)
-    /// 2. They are not 0.
+    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether the caller
+    ///    or the queue chose them. (Queues that choose their own identities start at 1, so choose
+    ///    yours from the top.)
+    /// 2. The lower 31 bits are not all 0.
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
         let mut queue = Self::without_identity();
@@ -351,10 +354,10 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         queue
     }
 
-    /// One step of an advance, for a caller that uses the queue between two deliveries. The step
-    /// removes one due timer, if there is one. Each node that moves inside the structure costs one
-    /// unit of `budget`, and so does the delivered node. When `budget` is used up, only `now`
-    /// advances. Clauses 15 and 16 hold for all steps together.
+    /// Performs one step of an advance, for a caller that uses the queue between two deliveries.
+    /// The step removes one due timer, if there is one. Each node that moves inside the structure
+    /// costs one unit of `budget`, and so does the delivered node. When `budget` is used up, only
+    /// `now` advances. Clauses 15 and 16 hold for all steps together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,
@@ -370,7 +373,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     /// heaps).
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
+    /// lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.order.reserve(self.store.len, additional)
     }
@@ -402,17 +406,18 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     /// As [`insert_at`](Self::insert_at).
     ///
     /// # Safety
-    /// Every reference to the timer that this queue hands out has the lifetime `'a`. Such
-    /// references are keys, and the results of delivery, removal, `peek`, `second` and iteration.
-    /// The caller makes sure that none of them is used after the timer is gone. In particular:
-    /// 1. it is not freed inside a sink or closure that was given it, since an argument counts as
-    ///    in use until the call returns. Free it in a loop over
+    /// Every reference to the timer that this queue returns has the lifetime `'a`. Such references
+    /// are keys, and the results of delivery, removal, `peek`, `second` and iteration. The caller
+    /// makes sure that no such reference is used after the timer is dropped or freed. In
+    /// particular:
+    /// 1. the timer is not freed inside a sink or closure that receives it, because an argument
+    ///    counts as in use until the call returns. Free the timer in a loop over
     ///    [`pop_expired`](Self::pop_expired);
     /// 2. another thread must not free the timer because [`Timer::is_linked`] turned false there:
     ///    the call that unlinks the timer has to return first.
     ///
-    /// The caller need not remove the timer before it is dropped: its drop checks that, and aborts
-    /// the process if it is pending.
+    /// The caller need not remove the timer before it is dropped, because the drop of a pending
+    /// timer aborts the process.
     pub unsafe fn insert_pinned_at(
         &mut self,
         deadline: Tick,
@@ -432,8 +437,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     }
 
     /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
-    /// 24 bytes a timer for the time of the iteration.
+    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// # Errors
     /// [`TryReserveError`]: there is no memory for the sorted order.
@@ -531,7 +536,7 @@ impl<'a, F: Family, T> Hooks<'a, F, T> {
         Ok((timer.pointer(), ByRef::from(timer)))
     }
 
-    /// The timer of a handle that this queue made.
+    /// Returns the timer of a handle that this queue made.
     #[inline]
     fn timer(p: HookPtr<F>) -> TimerRef<'a, F, T> {
         // SAFETY: 1. `p` was made by `Timer::pointer` of a `Timer<F, T>` with this `T` (the queue's
@@ -635,7 +640,7 @@ impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
     }
 
     fn give_back_all(&mut self) {
-        // Unlink one node at a time through the algorithm: another queue, on another thread, may
+        // Unlink one node at a time through the algorithm: another queue, on another thread, can
         // claim a node as soon as it is released. That queue then writes the node's links, so this
         // queue must not need them any more.
         while let Some(p) = self.order.take_any(&mut self.nodes) {

@@ -1,6 +1,6 @@
-//! Slab storage: the queue owns the payloads and names them by keys with generations. It allocates
-//! slots as it grows ([`SlabQueue`]), or has a fixed number inside ([`InlineQueue`]). Safe code
-//! only.
+//! Slab storage: the queue owns the payloads and returns keys with generations to name them. The
+//! queue allocates slots as it grows ([`SlabQueue`]), or has a fixed number of slots inside
+//! ([`InlineQueue`]). The file has safe code only.
 //!
 //! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
 //! [`layout`](crate::layout) decides whether a record lies beside its payload or apart from it. A
@@ -27,21 +27,22 @@ use crate::structure::sorted;
 use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
-/// key is stale for ever once its timer has left the queue. A key is valid only in its own
-/// queue: in another queue it may be stale or name another timer.
+/// key is stale forever once its timer has left the queue. A key is valid only in its own queue: in
+/// another queue it is stale or names another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
 impl Key {
-    /// The key as a number that is never 0, for C programs, traces and the data word of epoll.
+    /// Returns the key as a number that is never 0, for C programs, traces and the data word of
+    /// epoll.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0.to_bits()
     }
 
-    /// The key that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
-    /// that is no key (0 among them).
+    /// Returns the key for which [`to_bits`](Self::to_bits) returned this number. Returns `None`
+    /// for a number that is not a key, such as 0.
     #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
@@ -76,13 +77,13 @@ pub(crate) type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<Rec
 pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 
 /// A timer queue that owns its payloads, in `N` slots inside the queue: family `F` without an
-/// allocator. A further insert is refused with [`Reject::Full`].
+/// allocator. When all slots are in use, an insert is refused with [`Reject::Full`].
 ///
-/// It has all of [`SlabQueue`] that needs no allocator, idle timers too. An empty queue is all
-/// zeros in most families, so a static of it takes no flash.
+/// It has every operation of [`SlabQueue`] that needs no allocator, including those on idle timers.
+/// In most families an empty queue is all zeros, so a static queue takes no flash.
 ///
-/// A slot is never retired, because no other could take its place. So clause 11 holds for 2^31 - 1
-/// timers of one slot: the key of a timer that is older than that may name another timer.
+/// A slot is never retired, because no other slot could replace it. Clause 11 therefore holds only
+/// for the next 2^31 - 1 timers of a slot: an older key can name another timer.
 ///
 /// ```
 /// use tickwright_core::{InlineQueue, SortedList};
@@ -111,7 +112,7 @@ pub struct Slab<F: Family, T, C> {
 }
 
 impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T, C>> {
-    /// An empty queue that allocates when it grows.
+    /// Creates an empty queue that allocates when it grows.
     #[must_use]
     pub const fn new() -> Self {
         Self::after_generation(0)
@@ -136,7 +137,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for them, or when the queue's bound is lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
+    /// lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.arena.missing(additional)?;
         if additional == 0 {
@@ -149,14 +151,16 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// Removes the timers for which `keep` returns false.
     ///
     /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
-    /// the timers removed so far are gone and the others stay: read `next_wake()` then. It costs
-    /// O(slots), and a [`remove`](Self::remove) for each removed timer.
+    /// the timers that were removed before stay removed and the others stay pending: read
+    /// `next_wake()` then. It costs O(slots), plus one [`remove`](Self::remove) for each removed
+    /// timer.
     pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
         let _ = self.driven().retain(keep);
     }
 
-    /// Takes a timer in that is not pending yet. [`arm`](Self::arm) makes it pending;
-    /// [`insert`](Self::insert) does both. Costs O(1), and nothing while the timer is idle.
+    /// Inserts an idle timer: it is in the queue, but not pending. [`arm`](Self::arm) makes it
+    /// pending; [`insert`](Self::insert) does both. Costs O(1), and nothing while the timer is
+    /// idle.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -199,7 +203,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Advances `now`. If the head is due, makes it idle: its key and its payload stay. A timer
-    /// that is armed again and again, as a time-out of a connection is, keeps one key for its life:
+    /// that is armed again and again, such as a connection's time-out, keeps one key for its whole
+    /// life:
     ///
     /// ```
     /// use tickwright_core::DefaultQueue;
@@ -231,27 +236,27 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// The first timer, pending or idle, in slot `from` or a later one. The slot of a key is the
-    /// lower half of its [bits](Key::to_bits), and the first slot is 1. So a caller can walk over
-    /// all timers, and change any of them between two calls.
+    /// Returns the key of the first timer, pending or idle, in slot `from` or a later slot. The
+    /// slot of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. A
+    /// caller can therefore walk over all timers, and change any of them between two calls.
     #[must_use]
     pub fn next_key(&self, from: usize) -> Option<Key> {
         (from..self.store.arena.columns.len()).find_map(|at| self.store.arena.occupant(Idx::of(at)?)).map(Key)
     }
 
-    /// Whether `key` names an idle timer of this queue. O(1).
+    /// Returns whether `key` names an idle timer of this queue. O(1).
     #[must_use]
     pub fn is_idle(&self, key: Key) -> bool {
         self.store.arena.is_idle(key.0)
     }
 
-    /// The number of idle timers. [`len`](Self::len) does not count them. O(1).
+    /// Returns the number of idle timers. [`len`](Self::len) does not count them. O(1).
     #[must_use]
     pub fn idle(&self) -> usize {
         self.store.arena.idle as usize
     }
 
-    /// The payload of a pending or idle timer.
+    /// Returns the payload of a pending or idle timer.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
         self.store.arena.value(key.0)
@@ -263,12 +268,13 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         self.store.arena.value_mut(key.0)
     }
 
-    /// Begins to fetch the memory of the timer that `key` names, and does not wait for it. Changes
-    /// nothing, for any key. One or two instructions; on targets without a prefetch, none.
+    /// Prefetches the memory of the timer that `key` names, without waiting for it. Every key is
+    /// allowed, and nothing changes. It costs one or two instructions, and none on targets without
+    /// a prefetch instruction.
     ///
     /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in
-    /// the cache. A caller that knows its next keys gives them some eight operations ahead, so that
-    /// these waits overlap:
+    /// the cache. A caller that knows its next keys passes each key about eight operations ahead,
+    /// so that these waits overlap:
     ///
     /// ```
     /// use tickwright_core::{DefaultQueue, Key};
@@ -292,13 +298,13 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         self.store.arena.columns.nodes().prefetch(Some(key.0.index));
     }
 
-    /// A pending timer that leaves about `k` timers after the head, and its value. It is a hint,
-    /// and the timer may leave much earlier or later. Returns `None` if fewer timers are near, or
-    /// if the structure would have to search. Changes nothing. O(1).
+    /// Returns a pending timer that leaves about `k` timers after the head, and the timer's value.
+    /// The result is a hint: the timer might leave much earlier or later. Returns `None` if fewer
+    /// timers are near, or if the structure would have to search. Changes nothing. O(1).
     ///
-    /// Among a million timers, a caller's own object of a timer is seldom in the cache when the
-    /// timer is delivered. A caller that gets each object some eight deliveries ahead from memory
-    /// does not wait for it:
+    /// With a million timers, the object that a caller keeps for a timer is seldom in the cache
+    /// when the timer is delivered. A caller that prefetches each object about eight deliveries
+    /// ahead does not wait for it:
     ///
     /// ```
     /// use tickwright_core::DefaultQueue;
@@ -350,14 +356,15 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
-    /// structure, and subtracts them from the budget. When the budget is used up, it returns `None`
-    /// although a timer may be due: call it again.
+    /// structure, and subtracts the number of moved timers from `budget`. When the budget is used
+    /// up, it returns `None` although a timer might be due: call it again.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.update_now(now);
         self.pop_within(budget)
     }
 
-    /// The bytes that the queue has allocated, without what payloads own themselves.
+    /// Returns the number of bytes that the queue has allocated, without the memory that payloads
+    /// own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.store.arena.columns.heap_bytes() + self.store.order.heap_bytes()
@@ -366,22 +373,24 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T> SlabQueue<F, T> {
-    /// An empty queue with room for `capacity` timers. It allocates nothing more for that many
-    /// timers.
+    /// Creates an empty queue with room for `capacity` timers. Until it has more timers, the queue
+    /// allocates nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for them, or when the family's bound is lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the family's bound is
+    /// lower.
     pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
         let mut queue = Self::new();
         queue.reserve(capacity)?;
         Ok(queue)
     }
 
-    /// A queue that holds at most `capacity` timers and never allocates on its own again. Further
-    /// inserts are refused with [`Reject::Full`].
+    /// Returns a queue that holds at most `capacity` timers and allocates nothing after this call.
+    /// Further inserts are refused with [`Reject::Full`].
     ///
     /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
-    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time: that may allocate.
+    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time; `reserve` is
+    /// allowed to allocate.
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -392,8 +401,8 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. O(n log n), and it allocates
-    /// 24 bytes a timer for the time of the iteration.
+    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// ```
     /// use tickwright_core::{DefaultQueue, SlabQueue};
@@ -568,7 +577,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Store for Slab<F
 
     fn give_back_all(&mut self) {
         self.order.clear();
-        // The queue forgets the records before it drops values, since a drop may panic.
+        // The queue forgets the records before it drops values, because a drop can panic.
         self.arena.columns.forget();
         self.arena.clear();
     }

@@ -1,4 +1,4 @@
-//! Where the timers of a queue lie, and what names them.
+//! `Store`: the memory that holds the timers of a queue, and the names of these timers.
 
 use core::fmt::Debug;
 
@@ -9,8 +9,8 @@ use crate::structure::{Discipline, Family, Handle, Nodes};
 /// [`Slab`](super::slab::Slab) or [`Hooks`](super::hook::Hooks).
 ///
 /// A store knows which timers are its own; the structure knows which of them leaves first. The
-/// queue passes each change to both. Nothing outside this crate reaches the store of a queue, or
-/// makes one, so the handles that it is given are its own.
+/// queue passes each change to both. Code outside this crate can neither reach nor create a store,
+/// so a store receives only its own handles.
 pub trait Store: sealed::Sealed {
     /// The family of the structure.
     type Family: Family;
@@ -27,7 +27,7 @@ pub trait Store: sealed::Sealed {
     /// What the caller gives to the queue.
     type Value;
 
-    /// What the caller names a timer by: a key, or a reference to the caller's own timer.
+    /// What the caller passes to name a timer: a key, or a reference to the caller's own timer.
     type Name<'n>: Copy
     where
         Self: 'n;
@@ -35,22 +35,22 @@ pub trait Store: sealed::Sealed {
     /// The queue's name in debug output.
     const QUEUE: &'static str;
 
-    /// The greatest `now` that was passed to the queue.
+    /// Returns the greatest `now` that was passed to the queue.
     fn now(&self) -> Tick;
 
     /// Advances [`now`](Self::now).
     fn update_now(&mut self, now: Tick);
 
-    /// The structure and the records.
+    /// Returns the structure and the records.
     fn parts(&self) -> (&OrderOf<Self>, &Self::Nodes);
 
-    /// The structure and the records, for writing, and [`now`](Self::now).
+    /// Returns the structure and the records, for writing, and [`now`](Self::now).
     fn parts_mut(&mut self) -> (&mut OrderOf<Self>, &mut Self::Nodes, Tick);
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     fn count(&self) -> usize;
 
-    /// The name of the timer that `key` names.
+    /// Returns the name of the timer that `key` names.
     fn name(key: &Self::Key) -> Self::Name<'_>;
 
     /// Returns the handle of the pending timer that `name` names.
@@ -59,10 +59,10 @@ pub trait Store: sealed::Sealed {
     /// [`KeyError`] when the timer is not pending in this store.
     fn find(&self, name: Self::Name<'_>) -> Result<Self::Handle, KeyError>;
 
-    /// The key of a linked timer.
+    /// Returns the key of a linked timer.
     fn key(&self, p: Self::Handle) -> Option<Self::Key>;
 
-    /// Takes a value in, once the structure has room for it. The caller links the new handle.
+    /// Stores a value, once the structure has room for its record. The caller links the new handle.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; nothing has changed then.
@@ -74,7 +74,8 @@ pub trait Store: sealed::Sealed {
     /// Returns an idle timer to the caller, if `key` names one that the store owns.
     fn give_back_idle(&mut self, key: Self::Key) -> Option<Self::Value>;
 
-    /// Asks the caller's closure when a linked timer is due again.
+    /// Calls `when` with the value of a linked timer. Returns the timer's key and the result of
+    /// `when`.
     fn ask<R>(&self, p: Self::Handle, when: impl FnOnce(&Self::Value) -> R) -> Option<(Self::Key, R)>;
 
     /// Unlinks every timer, and drops it or returns it to its owner.
@@ -85,8 +86,8 @@ pub trait Store: sealed::Sealed {
         self.give_back_all();
     }
 
-    /// Verifies the store, after all links were found right. `all_ours`: each linked timer has a
-    /// key, and the key names it.
+    /// Verifies the store, after the structure's links were verified. `all_ours` says whether each
+    /// linked timer has a key that names the timer.
     ///
     /// # Errors
     /// The first [`Violation`] found.

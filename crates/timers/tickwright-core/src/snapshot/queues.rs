@@ -8,7 +8,7 @@ use crate::queue::slab::{Key, SlabQueue};
 use crate::structure::Family;
 
 /// A queue that is being drained. Its structure's clock is ahead of all timers, so the drop empties
-/// the queue and sets that clock back, also when the caller's code has panicked.
+/// the queue and sets that clock back, even if the caller's code has panicked.
 struct Draining<'q, Q> {
     queue: &'q mut Q,
     empty: fn(&mut Q),
@@ -26,8 +26,8 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
     ///
-    /// O(n) for the list, the sorted arrays and the trees. For other structures O(n log n), and it
-    /// allocates 24 bytes a timer until it returns.
+    /// It costs O(n) for the list, the sorted arrays and the trees. For other structures it costs
+    /// O(n log n), and allocates 24 bytes per timer until it returns.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
@@ -60,8 +60,9 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     }
 
     /// Inserts all timers of a snapshot, at the caller's time `now`. `due` returns the deadline of
-    /// a timer that had n ticks left. `sink` receives each new key and its payload. Returns the
-    /// number of timers. Keys of the saved queue are not valid in this queue.
+    /// a timer for the number of ticks that the timer had left. `sink` receives each new key and
+    /// its payload. Returns the number of timers. Keys of the saved queue are not valid in this
+    /// queue.
     ///
     /// # Errors
     /// [`SnapshotError`]: no timer was inserted then.
@@ -87,14 +88,14 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. An entry has two parts: the number of ticks until the
-    /// deadline, and a plain value. By this value the caller finds the timer again. Returns the
-    /// number of bytes written.
+    /// by arrival. The queue stays as it is. An entry consists of the number of ticks until the
+    /// deadline and of a plain value, by which the caller finds the timer again. Returns the number
+    /// of bytes written.
     ///
-    /// O(n) for the list, the sorted arrays and the trees. For other structures it needs the
-    /// feature `alloc`: it takes O(n log n), and allocates 24 bytes a timer until it returns.
-    /// Without that feature the call does not compile for them; use
-    /// [`drain_snapshot`](Self::drain_snapshot).
+    /// It costs O(n) for the list, the sorted arrays and the trees. For other structures it needs
+    /// the feature `alloc`, costs O(n log n), and allocates 24 bytes per timer until it returns.
+    /// Without that feature, the call compiles only for the list, the sorted arrays and the trees;
+    /// for other structures use [`drain_snapshot`](Self::drain_snapshot).
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
@@ -133,13 +134,13 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Inserts all timers of a snapshot, at the caller's time `now`. `find` returns the timer that
-    /// a value names; `due` returns the deadline of a timer that had n ticks left. Returns the
-    /// number of timers.
+    /// a value names; `due` returns the deadline of a timer for the number of ticks that the timer
+    /// had left. Returns the number of timers.
     ///
     /// # Errors
     /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
-    /// [`Rejected`](SnapshotError::Rejected) if a timer is already pending or found twice. Then
-    /// none of the snapshot's timers is pending in this queue.
+    /// [`Rejected`](SnapshotError::Rejected) if `find` returns a timer that is already pending, or
+    /// the same timer twice. Then none of the snapshot's timers is pending in this queue.
     pub fn restore<N: PlainValue>(
         &mut self,
         bytes: &[u8],

@@ -20,7 +20,7 @@ fn filled<F: crate::Family>(seed: u64) -> SlabQueue<F, u32> {
     queue
 }
 
-/// All remaining timers, in order, with their expiries counted from `now`.
+/// Returns all remaining timers, in order, with their expiries counted from `now`.
 fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, u32)> {
     let mut rest = Vec::new();
     while let Some(wake) = queue.next_wake() {
@@ -31,7 +31,7 @@ fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, 
     rest
 }
 
-/// The names of the timers in a snapshot, in its order.
+/// Returns the names of the timers in a snapshot, in its order.
 fn names<N: PlainValue>(bytes: &[u8]) -> Vec<N> {
     Verified::<N>::read(bytes).unwrap().iter().map(|(_, name)| name).collect()
 }
@@ -59,7 +59,7 @@ fn a_snapshot_of_any_structure_leaves_it_as_it_is() {
     crate::for_each_slab_only_family!(each_leaves_the_queue []);
 }
 
-/// A name whose writing panics for one timer.
+/// A name that panics for one timer when it is written.
 #[derive(Debug)]
 struct Fragile(u32);
 
@@ -78,8 +78,8 @@ impl PlainValue for Fragile {
     }
 }
 
-/// A draining snapshot advances the structure past all timers. Afterwards the queue is a new one at
-/// its old `now`, also when the caller's code panicked.
+/// A draining snapshot advances the structure past all timers. Afterwards the queue is like a new
+/// queue at its old `now`, even if the caller's code panicked.
 macro_rules! each_is_whole_after_a_panic {
     ([] $($name:literal => $family:ty;)+) => {$(
         let mut queue: SlabQueue<$family, Fragile> = SlabQueue::new();
@@ -138,12 +138,13 @@ fn a_panic_while_hooks_are_drained_leaves_an_empty_queue() {
     crate::for_each_family!(each_hook_is_whole_after_a_panic []);
 }
 
-/// A snapshot of many timers takes a moment, over every structure: not the square of their number.
+/// Over every structure, the time of a snapshot does not grow with the square of the number of
+/// timers.
 macro_rules! each_saves_many {
     ([] $($name:literal => $family:ty;)+) => {$(
         let many = if cfg!(miri) { 300 } else { 30_000 };
         let mut queue: SlabQueue<$family, u32> = SlabQueue::with_capacity(many as usize).unwrap();
-        // In order, so that lists and arrays take each timer at their end.
+        // The deadlines increase, so that lists and arrays append each timer at their end.
         for id in 0..many {
             queue.insert_at(60_000 + u64::from(id / 3), id, 0).unwrap();
         }
@@ -182,8 +183,8 @@ macro_rules! each_comes_back {
         let mut found = [rest(&mut restored, 1_000), rest(&mut queue, 1_000)];
         let mut expected = [expected.clone(), expected];
         if !exact {
-            // A restored queue may use other buckets, since a bucket depends on the queue's clock
-            // at the insert, so timers may leave in another order.
+            // A bucket depends on the queue's clock at the insert, so timers of a restored granular
+            // queue can be in other buckets and leave in another order.
             expected.iter_mut().chain(&mut found).for_each(|timers| timers.sort_unstable());
         }
         assert_eq!(found, expected, "{}", $name);
@@ -211,8 +212,8 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     assert_eq!(rest(&mut restored, 0), rest(&mut queue, 1_000));
 }
 
-/// Changes each byte, and cuts off at each length: nothing is restored, and the queue's own timers
-/// stay.
+/// Changes each byte of a snapshot, and cuts it off at each length: nothing is restored, and the
+/// queue's own timers stay.
 #[test]
 fn damage_is_refused_whole() {
     let mut queue = filled::<SortedList>(3);

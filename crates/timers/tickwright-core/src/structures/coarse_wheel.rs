@@ -1,4 +1,4 @@
-//! `CoarseWheel`.
+//! `CoarseWheel`: a timing wheel whose buckets leave as a whole, and whose timers never cascade.
 
 use core::{fmt, mem};
 
@@ -17,7 +17,7 @@ mod geometry;
 /// static.
 ///
 /// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
-/// static of it lies in `.bss`: on 32-bit targets it takes 5 KiB of RAM, and no flash.
+/// static queue lies in `.bss`: on 32-bit targets it takes 5 KiB of RAM and no flash.
 ///
 /// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.
 /// [`Geometry`] lists the numbers that compile. A timer that is not due at once is always at least
@@ -45,7 +45,7 @@ mod geometry;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// An insert that does not tell the time does not compile:
+/// An insert without the time does not compile:
 ///
 /// ```compile_fail,E0277
 /// use tickwright_core::{CoarseWheel, SlabQueue};
@@ -55,23 +55,23 @@ mod geometry;
 /// let _ = queue.insert(now + 1_000, "time-out");
 /// ```
 ///
-/// A timing wheel that never cascades. The farther a timer is, the coarser its bucket. The timer
-/// leaves when its bucket ends.
+/// A timing wheel that never cascades. The longer the delay of a timer, the wider its bucket. The
+/// timer leaves when its bucket ends.
 ///
 /// # Choose when
-/// - timers are time-outs: many, mostly removed or re-armed before they expire, and late by 8/63 of
-///   the delay is early enough;
+/// - there are many timers, most of them time-outs that are removed or re-armed before they expire,
+///   and a lateness of 8/63 of the delay is acceptable;
 /// - the cost of insert, remove and pop must not depend on how many timers are pending, and no
 ///   delay is far: see R above.
 ///
 /// # Avoid when
-/// - deadlines are meant to the tick: lateness is up to 8 ticks from a delay of 63, 64 from 504,
-///   and so on ([`Geometry::lateness`]);
+/// - deadlines must be exact to the tick: lateness is up to 8 ticks for delays from 63 ticks, up to
+///   64 for delays from 504, and so on ([`Geometry::lateness`]);
 /// - the program does not know the time when it inserts: a delay counts from the time that it
-///   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old makes
-///   buckets as wide as those of an hour;
-/// - the program often calls peek or next_expiry while only far timers are pending: both read each
-///   of those timers.
+///   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old selects
+///   buckets as wide as those for a delay of an hour;
+/// - the program often calls peek or next_expiry while only far timers are pending: both calls read
+///   each of these timers.
 ///
 /// # Layout
 /// ```text
@@ -83,15 +83,15 @@ mod geometry;
 ///   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
 ///   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 /// ```
-/// Buckets that have ended move whole to the due list, in the order of their ends. Where ends are
-/// equal, the coarser bucket is first. A node's expiry is fixed when it is inserted: no node moves
-/// from level to level.
+/// Buckets that have ended move as a whole to the due list, in the order of their ends. If two
+/// buckets end together, the wider bucket comes first. A node's expiry is fixed when it is
+/// inserted: no node moves from level to level.
 ///
-/// *Why a timer is always late by a tick or more.* A bucket leaves as a whole. The bucket must not
-/// be early for any of its timers, so it leaves at its end, which is after its last tick. At level
-/// 0 a bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when
-/// tick 6 begins, so the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of
-/// ticks 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
+/// *Why a timer is always late by a tick or more.* A bucket leaves as a whole and must not be early
+/// for any of its timers, so it leaves at its end, which is after its last tick. At level 0 a
+/// bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when tick
+/// 6 begins, so the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks
+/// 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
 ///
 /// *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
 /// `BUCKETS - 1` granules, so the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
@@ -99,49 +99,50 @@ mod geometry;
 /// follows from `clock` and the index.
 ///
 /// *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
-/// set, `clock` has it clear, and above bit k the two are equal. The far bucket ends when bit k of
-/// `clock` becomes set: at L with all bits below k cleared. That end is at or before L, and the
-/// expiry is after L. At that end the node enters the top level, or differs from `clock` only in a
-/// lower bit, so a timer is inserted again less than 64 times, however far it is. Nodes with the
-/// same expiry have the same L: they are in the same far bucket, in the order of their arrival.
+/// set, `clock` has it clear, and above bit k the granule and `clock` are equal. The far bucket
+/// ends when bit k of `clock` becomes set: at L with all bits below k cleared. That end is at or
+/// before L, and the expiry is after L. At that end the node enters the top level, or its granule
+/// differs from `clock` only in a lower bit. A timer is therefore inserted again fewer than 64
+/// times, however far it is. Nodes with the same expiry have the same L, so they are in the same
+/// far bucket, in the order of their arrival.
 ///
 /// # Costs
-/// L is the number of levels (9). B is the number of buckets that end meanwhile. F is the number of
-/// timers in the first far bucket. R is the number of timers in far buckets that end meanwhile:
-/// each is inserted again, and costs one unit of a budget.
+/// L is the number of levels (9). B is the number of buckets that end between two calls. F is the
+/// number of timers in the first far bucket. R is the number of timers in far buckets that end
+/// between two calls: each such timer is inserted again, and costs one unit of a budget.
 ///
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
 /// | insert | O(L (B + 1) + R) | O(1), O(L) into an empty bucket | 2 written |
-/// | remove | O(1), O(L) when its bucket becomes empty | O(1) | 3 |
-/// | reschedule in its bucket | O(1), of a far timer as insert | O(1), writes the deadline | 1 |
+/// | remove | O(1), O(L) if the bucket becomes empty | O(1) | 3 |
+/// | reschedule in its bucket | O(1), for a far timer as insert | O(1), writes the deadline | 1 |
 /// | reschedule elsewhere | as remove + insert | O(1) | as remove + insert |
-/// | peek, second, next_expiry | O(L + F) | O(L); O(1) when one is due | 1 to 3 |
+/// | peek, second, next_expiry | O(L + F) | O(L); O(1) if a timer is due | 1 to 3 |
 /// | next_wake | O(L) | O(L) | bitmaps only |
-/// | pop | O(1), after O(L (B + 1) + R) when the time has moved | O(1) | 2 |
+/// | pop | O(1), after O(L (B + 1) + R) when `now` advances | O(1) | 2 |
 /// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 ///
-/// B is at most L * `BUCKETS`, however many timers are pending, so in insert, remove and pop only R
-/// grows with the number of pending timers. Timers are far if their delay is 1,056,964,608 ticks or
-/// more: 12 days of 1 ms. A queue without such delays has R = 0.
+/// B is at most L * `BUCKETS`, however many timers are pending, so of the costs of insert, remove
+/// and pop only R grows with the number of pending timers. Timers are far if their delay is
+/// 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. For a queue without such delays, R = 0.
 ///
-/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). The queue
-/// itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB for both. It never
-/// allocates.
+/// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
+/// 32-bit targets). The queue itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB
+/// for both. It never allocates.
 ///
 /// # Invariants
 /// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
 /// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
-/// 1. Each bucket, and the due list, is linked both ways ([`Violation::BackLink`]) between its head
-///    and its tail ([`Violation::Head`]). Together the lists hold every pending node once
-///    ([`Violation::Count`]).
+/// 1. Each bucket, like the due list, is linked in both directions ([`Violation::BackLink`])
+///    between its head and its tail ([`Violation::Head`]). Together the lists hold every pending
+///    node once ([`Violation::Count`]).
 /// 2. A bit of a level's bitmap is set exactly when its bucket holds a node
 ///    ([`Violation::Occupied`]).
 /// 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
 ///    record of a node in the due list has the level and index of the bucket that the node left, or
-///    none.
+///    no level.
 /// 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
-///    `clock`, and within one turn of the level. The expiry of a node in the due list is at or
+///    `clock`, by at most one turn of the level. The expiry of a node in the due list is at or
 ///    before `clock` ([`Violation::Bucket`]), so a level and a deadline determine where a node is.
 /// 5. Expiries never decrease along the due list ([`Violation::Order`]).
 /// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
@@ -150,14 +151,15 @@ mod geometry;
 ///    of that bucket, its nodes wait there to be inserted again ([`Violation::Bucket`]).
 ///
 /// # Order
-/// By expiry. Within a bucket the order is first in, first out. Buckets that end together leave
-/// from the highest level to the lowest. A far node leaves after the nodes that were already in its
-/// top bucket. A timer that is due when it is inserted leaves after all timers that were due then.
+/// Timers leave by expiry. Within a bucket the order is first in, first out. Buckets that end
+/// together leave from the highest level to the lowest. A far node leaves after the nodes that were
+/// already in its top bucket. A timer that is due when it is inserted leaves after all timers that
+/// were already due.
 ///
 /// # References
-/// Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps far timers,
-/// where this wheel inserts them again. Gleixner, "timers: Switch to a non-cascading wheel", 2016;
-/// Varghese & Lauck, SOSP 1987, scheme 7 without migration.
+/// Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps the delay of far
+/// timers, whereas this wheel inserts far timers again. Gleixner, "timers: Switch to a
+/// non-cascading wheel", 2016; Varghese & Lauck, SOSP 1987, scheme 7 without migration.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 
@@ -186,7 +188,7 @@ pub struct CoarseRecord<P> {
     links: Links<P>,
     /// The level in which the node was inserted, [`FAR`] or [`NONE`].
     level: u8,
-    /// Its bucket there.
+    /// The index of the node's bucket in that level.
     index: u8,
 }
 
@@ -231,8 +233,8 @@ pub struct Coarse<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>
     /// While a far bucket is being emptied, `clock` stays at the end of that bucket. Meanwhile the
     /// bucket's bit is set in `clock` and in `far_occupied`. No other bit is set in both.
     clock: Tick,
-    /// No bucket ends before this tick, so until then an advance only moves `clock`. It may be
-    /// earlier than the first end of a bucket.
+    /// No bucket ends before this tick, so until then an advance only moves `clock`. The tick can
+    /// be earlier than the first end of a bucket.
     quiet_until: Tick,
     due: Chain<P>,
     occupied: [u64; DEPTH],
@@ -262,27 +264,27 @@ struct Ending {
     index: usize,
 }
 
-/// The wheel's arithmetic, without type parameters at each call.
+/// The wheel's arithmetic, so that calls need no type parameters.
 impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    /// [`Geometry::bucket_end`].
+    /// As [`Geometry::bucket_end`].
     #[inline]
     const fn bucket_end(deadline: Tick, level: usize) -> Tick {
         Geometry::<BUCKETS, SHIFT, DEPTH>::bucket_end(deadline, level)
     }
 
-    /// The bucket of `deadline` in `level`.
+    /// Returns the bucket of `deadline` in `level`.
     #[inline]
     const fn bucket_at(deadline: Tick, level: usize) -> Location {
         Location::Level(level, Geometry::<BUCKETS, SHIFT, DEPTH>::index(deadline, level))
     }
 
-    /// The level for a delay; `None` when it is far.
+    /// Returns the level for a delay, or `None` when the delay is far.
     #[inline]
     const fn level_for(delay: Span) -> Option<usize> {
         Geometry::<BUCKETS, SHIFT, DEPTH>::level(delay)
     }
 
-    /// The bucket of `level` among `occupied` that ends first, and its end.
+    /// Returns the bucket of `level` among `occupied` that ends first, and the end of that bucket.
     #[inline]
     const fn first_of(&self, occupied: u64, level: usize) -> Option<(usize, Tick)> {
         Geometry::<BUCKETS, SHIFT, DEPTH>::first(occupied, self.clock, level)
@@ -290,11 +292,11 @@ impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BU
 }
 
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    /// The level of the linked `p`: its bucket ends at
+    /// Returns the level of the linked `p`: its bucket ends at
     /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when `p` is due or far.
     /// O(1).
     ///
-    /// Storages call it that re-arm a timer within its granule without the wheel.
+    /// For storages that re-arm a timer within its granule without the wheel.
     #[inline]
     pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
@@ -303,9 +305,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Like [`insert`](Discipline::insert), but a deadline that has come expires at `now + 1`,
-    /// hence never in the current pass. At `now = u64::MAX` no tick follows, so the timer is due at
-    /// once.
+    /// Like [`insert`](Discipline::insert), but a deadline at or before `now` expires at `now + 1`,
+    /// so the timer never leaves in the current pass. At `now = u64::MAX` no tick follows, so the
+    /// timer is due at once.
     #[inline]
     pub fn insert_behind(
         &mut self,
@@ -360,15 +362,16 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         first
     }
 
-    /// The end of far bucket `power`: the tick at which that bit of `clock` turns. While the bucket
-    /// is being emptied: `clock` itself.
+    /// Returns the end of far bucket `power`: the tick at which that bit of `clock` turns, or
+    /// `clock` itself while the bucket is being emptied.
     #[inline]
     fn far_end(&self, power: usize) -> Tick {
         ((self.clock >> power) | 1) << power
     }
 
-    /// The far bucket that ends first. A bucket that is being emptied comes before all others.
-    /// Otherwise it is the lowest bucket: a higher bucket ends only after the range of the lowest.
+    /// Returns the far bucket that ends first. A bucket that is being emptied comes before all
+    /// others. Otherwise the lowest bucket comes first, because a higher bucket ends only after the
+    /// range of the lowest.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;
@@ -376,7 +379,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         (among != 0).then(|| among.trailing_zeros() as usize)
     }
 
-    /// The earliest end of any bucket. A timer that is not yet due does not expire before this end.
+    /// Returns the earliest end of any bucket. A timer that is not yet due does not expire before
+    /// this end.
     #[inline]
     fn first_end(&self) -> Option<Tick> {
         let far = self.first_far().map(|power| self.far_end(power));
@@ -440,8 +444,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         emptied
     }
 
-    /// Where to insert a timer that no level below the top can hold, and whose last granule is
-    /// still ahead.
+    /// Returns where to insert a timer that no level below the top can hold and whose last granule
+    /// is still ahead.
     #[inline]
     fn top_or_far(&self, deadline: Tick) -> Location {
         if Geometry::<BUCKETS, SHIFT, DEPTH>::in_reach(deadline, self.clock) {
@@ -464,7 +468,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         self.clock = self.clock.max(until);
     }
 
-    /// Moves the clock towards `now`. Each far timer that is inserted again on the way costs one
+    /// Moves the clock towards `now`. Each far timer that is inserted again meanwhile costs one
     /// unit of `budget`. The clock stops when the budget is used up. With `until_due` the clock
     /// also stops when a timer is due. Returns whether far timers were inserted again.
     #[inline]
@@ -512,7 +516,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             && self.catch_up(nodes, now, &mut unlimited, false)
     }
 
-    /// The node that leaves first, not counting `without`.
+    /// Returns the node that leaves first, not counting `without`.
     fn first(&self, nodes: &impl View<P, Self>, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
@@ -542,9 +546,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// The far node with the earliest expiry, not counting `without`, and that expiry. Of equals it
-    /// returns the node that is inserted again first. It also returns `None` when all far nodes
-    /// expire after `before`.
+    /// Returns the far node with the earliest expiry, not counting `without`, and that expiry.
+    /// Among equals it returns the node that is inserted again first. It returns `None` also when
+    /// all far nodes expire after `before`.
     fn first_of_far(
         &self,
         nodes: &impl View<P, Self>,
@@ -565,7 +569,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             first.is_some()
         };
         // All nodes of a lower bucket expire before those of a higher bucket. Nodes of a bucket
-        // that is being emptied may expire at any time, and go behind their equals.
+        // that is being emptied can expire at any time, and leave after their equals.
         let bits = |map: u64| (0..POWERS).filter(move |&power| (map >> power) & 1 == 1);
         let _ = bits(self.far_occupied & !self.clock).any(&mut scan);
         let _ = bits(self.far_occupied & self.clock).any(&mut scan);
@@ -630,7 +634,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
 
     #[inline]
     fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
-        // The top level may now be able to hold a far timer.
+        // The top level might now be able to hold a far timer.
         let moved = nodes.record(p).level == FAR && self.advance_clock(nodes, now);
         let record = nodes.record(p);
         if let Location::Level(level, _) = self.location(record)
@@ -638,9 +642,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             && Geometry::<BUCKETS, SHIFT, DEPTH>::same_bucket(record.deadline, deadline, level)
             && Self::level_for(deadline - now).is_none_or(|fresh| fresh >= level)
         {
-            // The node's expiry stays, and is early enough for the lateness of the new delay. The
-            // bucket ends after `now`, so the node also stays in it when the clock advances to
-            // `now`.
+            // The node's expiry stays the same, and is early enough for the lateness of the new
+            // delay. The bucket ends after `now`, so the node also stays in it when the clock
+            // advances to `now`.
             nodes.record_mut(p).deadline = deadline;
             return HeadChange::when(moved);
         }
@@ -693,7 +697,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             }
             let _ = self.catch_up(nodes, now, budget, true);
         }
-        // Far timers may have used up the budget.
+        // Far timers can have used up the budget.
         if *budget == 0 {
             return None;
         }
@@ -726,8 +730,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
 
     fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
         // The order of equals: a bucket of a higher level leaves before those of lower levels, and
-        // far timers go behind their equals at the top level. Nodes of a far bucket that is being
-        // emptied go behind all others.
+        // far timers leave after their equals at the top level. Nodes of a far bucket that is being
+        // emptied leave after all others.
         self.due.iter(nodes).for_each(&mut visit);
         let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
             levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));

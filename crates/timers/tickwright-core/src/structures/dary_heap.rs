@@ -1,4 +1,5 @@
-//! `DaryHeap`, `BoundedHeap` and `LentHeap`.
+//! `DaryHeap`, `BoundedHeap` and `LentHeap`: one heap in a growing array, inside the queue, or in
+//! lent memory.
 
 mod buffer;
 mod check;
@@ -25,35 +26,35 @@ use siblings::{earliest, pick};
 
 /// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
 ///
-/// A heap with `D` = 2 or 4 children per entry, in an array that grows, is bounded or is lent.
-/// Equals leave in the order of their arrival.
+/// A heap with `D` = 2 or 4 children per entry, in an array that grows, has a fixed size, or is
+/// lent by the caller. Equals leave in the order of their arrival.
 ///
 /// The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
-/// no node. A node holds only its position. `arrival` is a counter of 32 bits that an entry holds
-/// next to its expiry. A comparison treats the two as one number, without a branch. When the
+/// no node. A node holds only its position. An entry holds its expiry and an arrival number from a
+/// counter of 32 bits. A comparison treats these two as one number, without a branch. When the
 /// counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
 /// log n) once in 2^32 inserts and reschedules, without allocation.
 ///
-/// With four children an entry, a pop leaves a hole at the root, and the next insert fills it with
-/// one sift. It would take two sifts to fill the hole from the end of the array and to raise the
-/// new entry from there. While there is a hole, the head is the earliest child of the root. The
-/// next pop fills the head's own cell from the end of the array, so draining the queue visits the
-/// same groups as without a hole. With two children an entry it is the textbook heap: a pop fills
-/// the root at once.
+/// With four children per entry, a pop leaves a hole at the root, and the next insert fills it with
+/// one sift. Without the hole it would take two sifts: one to fill the root from the end of the
+/// array, and one to raise the new entry from there. While there is a hole, the head is the
+/// earliest child of the root. The next pop fills the head's own cell from the end of the array, so
+/// draining the queue visits the same groups as without a hole. With two children per entry it is
+/// the textbook heap: a pop fills the root at once.
 ///
 /// # Choose when
 /// - deadlines are random, nothing is known about them, and most timers expire;
-/// - memory counts, and room is reserved or bounded: slab 28 against a tree's 32, hook 32 to 40
-///   against 48;
-/// - a strict bound is needed, with a queue in a static and refusal when full ([`BoundedHeap`],
-///   [`LentHeap`]).
+/// - memory is scarce, and room is reserved or bounded: a timer takes 28 bytes in a slab versus 32
+///   in a tree, and over hooks 32 to 40 versus 48;
+/// - a strict bound is needed: the queue is a static, and refuses timers when it is full
+///   ([`BoundedHeap`], [`LentHeap`]).
 ///
 /// # Avoid when
-/// - a spike is not acceptable: an insert that grows the array copies it (reserve, or use a bounded
-///   one), and every 2^32nd insert or reschedule sorts it (at a million a second: once in 72
-///   minutes);
+/// - a single slow call is not acceptable: an insert that grows the array copies it (reserve, or
+///   use a bounded heap), and every 2^32nd insert or reschedule sorts it (once in 72 minutes at a
+///   million calls per second);
 /// - nodes must never be looked up through a second array: each move of an entry writes its node;
-/// - the program iterates over timers in order of delivery: the array cannot.
+/// - the program iterates over timers in order of delivery: the array is not in this order.
 ///
 /// # Layout
 /// ```text
@@ -76,10 +77,10 @@ use siblings::{earliest, pick};
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(log n) | O(1) for random deadlines | a parent and a node per level risen |
-/// | insert into a hole | O(D log n) | O(D log n) | a group and a node per level sunk |
+/// | insert | O(log n) | O(1) for random deadlines | a parent and a node per level it rises |
+/// | insert into a hole | O(D log n) | O(D log n) | a group and a node per level it sinks |
 /// | remove | O(D log n) | O(D), since most entries are leaves | a group and a node per level |
-/// | reschedule | O(D log n) | O(1) to a little later, O(D log n) from the head | as remove |
+/// | reschedule | O(D log n) | O(1) to slightly later, O(D log n) for the head | as remove |
 /// | peek, next_expiry, next_wake | O(D) | O(1), O(D) between a pop and the next insert | 1 |
 /// | second | O(D) | O(D) | 2 |
 /// | pop, `D` = 2 | O(D log n) | O(D log n) | a group and a node per level, log_2 n |
@@ -88,38 +89,38 @@ use siblings::{earliest, pick};
 /// | advance, k expired | O(k D log n) | the same | as k pops |
 ///
 /// The table counts lines of the array and the records; the storage also reads a slot or an owner
-/// word. Bytes per timer: slab 16 + 4 + slot (8 for a `u32`), that is 28 and asserted in a test. A
-/// vector that doubles leaves up to half of the array unused; `with_capacity` leaves nothing
-/// unused. Over hooks a timer takes 8 bytes in the node. On 64-bit targets a timer also takes 32
-/// bytes in the growing array (24, and padding to whole lines), and 32 in the lent array. In the
-/// bounded array it takes 24 bytes (slab: 16), and each queue about two groups more. On 32-bit
-/// targets an entry takes 16 bytes in each array, and nothing is aligned to lines. A bounded heap
-/// of 20 timers is a queue of 488 bytes. Insert, remove and pop never allocate after `reserve`;
-/// bounded heaps never allocate at all. `clear` is O(1), or O(n) in a bounded heap. An insert is
-/// O(n) when the array grows.
+/// word. A timer takes 16 + 4 bytes plus its slot (8 for a `u32`) in a slab; a test asserts the 28
+/// bytes. A vector that doubles leaves up to half of the array unused; `with_capacity` leaves
+/// nothing unused. Over hooks a timer takes 8 bytes in the node, plus an entry in the array. On
+/// 64-bit targets the entry takes 32 bytes in the growing array (24, and padding to whole lines),
+/// and 32 in the lent array. In the bounded array the entry takes 24 bytes (slab: 16), and each
+/// queue takes about two groups more. On 32-bit targets an entry takes 16 bytes in each array, and
+/// nothing is aligned to lines. There, a queue with a bounded heap of 20 timers takes 488 bytes.
+/// Insert, remove and pop never allocate after `reserve`; bounded heaps never allocate at all.
+/// `clear` is O(1), or O(n) in a bounded heap. An insert is O(n) when the array grows.
 ///
 /// # Invariants
 /// 1. The array has one entry for each pending timer, and each entry names a node. The groups in
 ///    use are exactly those that hold entries ([`Violation::Count`]).
 /// 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
-///    the root may be a hole, with four children an entry and while a timer is pending
+///    the root can be a hole, and only with four children per entry and while a timer is pending
 ///    ([`Violation::Head`]).
 /// 3. An entry's node names the entry's cell ([`Violation::Position`]).
 /// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies the
-///    bound, and uniqueness between parent and child. To verify all pairs it would have to sort,
-///    which needs memory or a writable heap.
+///    bound, and uniqueness between parent and child. A check of all pairs would have to sort the
+///    entries, and a sort needs memory or a writable heap.
 /// 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
 ///    ([`Violation::UnusedCell`]). No entry ever has that sequence number, so an empty cell never
 ///    precedes an entry, and no search needs a bound inside a group.
 ///
 /// # References
 /// Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
-/// finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. It saves
-/// comparisons to let the hole sink to a leaf before the last entry rises from there. This heap
-/// does not do that: most last entries belong near a leaf, so stopping early costs little. Two bug
-/// reports from the field shaped the tests. A removal from the middle must sift up as well as down.
-/// Xenomai's heap sifted only down until 2007 and Asterisk's until 2010 (timers ran late or never).
-/// A full heap must report that it is full, where Xenomai's lost the timer.
+/// finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. A known variant
+/// saves comparisons: its hole sinks to a leaf before the last entry rises from there. This heap
+/// does not use that variant, because most last entries belong near a leaf, so stopping early costs
+/// little. Two bug reports about other heaps shaped the tests. A removal from the middle must sift
+/// up as well as down, but Xenomai's heap sifted only down until 2007, and Asterisk's until 2010
+/// (timers ran late or never). A full heap must report that it is full; Xenomai's lost the timer.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct DaryHeap<const D: usize>;
@@ -141,8 +142,8 @@ where
 /// The `D`-ary heap of at most `CAP` timers, inside the queue. It never allocates, and a constant
 /// expression creates it. `D` is 2 or 4.
 ///
-/// A queue that [`HookQueue::new`] creates is all zeros, so a static of it lies in `.bss`: it takes
-/// RAM, and no flash. With 20 timers that is 488 bytes on 32-bit targets.
+/// A queue that [`HookQueue::new`] creates is all zeros, so a static queue lies in `.bss` and takes
+/// no flash. With 20 timers it takes 488 bytes of RAM on 32-bit targets.
 ///
 /// ```
 /// use tickwright_core::{BoundedHeap, HookQueue, Reject, Timer};
@@ -176,7 +177,7 @@ where
 /// queue that was created without memory refuses every timer; [`HookQueue::lent`] creates a queue
 /// with memory.
 ///
-/// [`Group::EMPTY`] is all zeros, so a static of groups lies in `.bss`: it takes RAM, and no flash.
+/// [`Group::EMPTY`] is all zeros, so static groups lie in `.bss` and take no flash.
 ///
 /// ```
 /// use tickwright_core::structures::{Group, groups_for};
@@ -211,8 +212,8 @@ impl<const D: usize, T> HookQueue<'_, LentHeap<D>, T>
 where
     Degree<D>: Arity,
 {
-    /// An empty queue of at most `capacity` timers, whose heap lies in `groups`. `groups` must have
-    /// at least [`groups_for`] the capacity.
+    /// Creates an empty queue of at most `capacity` timers, whose heap lies in `groups`. `groups`
+    /// must have at least the length that [`groups_for`] returns for the capacity.
     ///
     /// # Errors
     /// [`Reject::Full`] when there are too few groups, or the capacity exceeds 2^32 - 5.
@@ -227,7 +228,7 @@ where
 }
 
 /// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// stands for none.
+/// means that the node has no cell.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -249,13 +250,13 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// A record that stores the cell of its node's entry. Heaps in other families have records of their
-/// own.
+/// A record that stores the cell of its node's entry. Families that contain a heap have their own
+/// records.
 pub trait InCell {
     /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
     fn cell(&self) -> usize;
 
-    /// Remembers a cell.
+    /// Stores a cell.
     fn set_cell(&mut self, cell: u32);
 }
 
@@ -289,14 +290,14 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     pub(super) const EMPTY: Self =
         Self { buffer: B::NEW, len: 0, next_sequence: 0, hole: false, _handles: core::marker::PhantomData };
 
-    /// The number of cells in use, counted from the root's cell.
+    /// Returns the number of cells in use, counted from the root's cell.
     #[inline]
     fn cells(&self) -> usize {
         self.len + usize::from(self.hole)
     }
 
-    /// The cell and the entry of the head: the root, or the earliest of its children if the root is
-    /// a hole.
+    /// Returns the cell and the entry of the head: the root, or the earliest of its children if the
+    /// root is a hole.
     #[inline]
     pub(super) fn first(&self) -> Option<(usize, &Entry<P>)> {
         if self.hole {
@@ -309,7 +310,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Whether the entry in `cell` is the head.
+    /// Returns whether the entry in `cell` is the head.
     #[inline]
     pub(super) fn is_head(&self, cell: usize) -> bool {
         if self.hole {
@@ -346,14 +347,13 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         if cell != last
             && let Some(p) = node
         {
-            // Both directions are needed: the last entry may come from another branch, and be
+            // Both directions are needed: the last entry can come from another branch and be
             // earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
 
-    /// Removes the entry from the root's cell, and leaves the hole there. Other entries are in the
-    /// heap.
+    /// Removes the entry from the root's cell, and leaves a hole there. The heap has other entries.
     #[inline]
     fn open_root(&mut self) {
         self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
@@ -391,7 +391,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         at == Self::ROOT
     }
 
-    /// The entry that leaves after the head.
+    /// Returns the entry that leaves after the head.
     #[inline]
     pub(super) fn second_entry(&self) -> Option<Entry<P>> {
         let (head, _) = self.first()?;
@@ -405,14 +405,15 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// The node of the entry in the `k`th cell from the root; a hole at the root does not count.
+    /// Returns the node of the entry in the `k`th cell from the root; a hole at the root does not
+    /// count.
     #[inline]
     pub(super) fn near_root(&self, k: usize) -> Option<P> {
         let at = k.checked_add(usize::from(self.hole)).filter(|&at| at < self.cells())?;
         self.entry(Self::ROOT + at).node
     }
 
-    /// Every entry, in the order of the cells.
+    /// Iterates over all entries, in the order of the cells.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<P>> + '_ {
         let cells = Self::ROOT..Self::ROOT + self.cells();
         cells.map(|cell| self.entry(cell)).filter(|entry| entry.node.is_some())
@@ -433,7 +434,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         Whereabouts::Heap { arity: D, position, positions: self.cells() }
     }
 
-    /// The bytes that the heap has allocated.
+    /// Returns the number of bytes that the heap has allocated.
     pub(super) fn buffer_bytes(&self) -> usize {
         self.buffer.heap_bytes()
     }
@@ -546,7 +547,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
     fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
         let sequence = self.take_sequence(nodes);
         let cell = if self.hole { nodes.record(p).cell() } else { Self::ROOT };
-        // No timer is earlier, and of its new equals this one arrived last: it never rises.
+        // The timer never rises: no other timer is earlier, and it is the last arrival among its
+        // new equals.
         self.sink(nodes, cell, key(deadline.max(now), sequence), p);
     }
 

@@ -1,6 +1,7 @@
-//! Digit arithmetic: which bucket a tick belongs to. Numbers only, no nodes.
+//! Digit arithmetic: computes the bucket to which a tick belongs. This file handles numbers only,
+//! no nodes.
 //!
-//! The scheme writes a tick in base `BUCKETS`. With 64 buckets a level, a digit has 6 bits, and
+//! The scheme writes a tick in base `BUCKETS`. With 64 buckets per level, a digit has 6 bits, and
 //! level n belongs to digit n, counted from the lowest.
 //!
 //! ```text
@@ -14,8 +15,8 @@
 //! - There are `64 / bits` levels, rounded up, so every tick has a digit at every level, and no
 //!   tick is beyond the top level. With 64 buckets there are 11 levels, and the top digit has 4
 //!   bits.
-//! - The highest level is 63 (2 buckets a level), so `bits * level` is at most 63 and no shift
-//!   overflows.
+//! - The highest level is 63 (with 2 buckets per level), so `bits * level` is at most 63 and no
+//!   shift overflows.
 //! - A bucket's number is at most 703 (11 levels of 64), so the number fits in a `u16`.
 //! - A clock is never later than an expiry, so clock and expiry agree above the highest digit that
 //!   differs, and in that digit the expiry is greater. Equal ticks belong to level 0.
@@ -27,34 +28,35 @@ use crate::contract::Tick;
 pub(crate) struct BucketNumber<const BUCKETS: usize>(u16);
 
 impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
-    /// Bits of a digit.
+    /// The number of bits in a digit.
     pub(in crate::structures) const BITS: u32 = BUCKETS.trailing_zeros();
 
     /// The number of levels that cover 64 bits.
     pub(in crate::structures) const LEVELS: u32 = u64::BITS.div_ceil(Self::BITS);
 
-    /// The bucket of `digit` at `level`.
+    /// Returns the bucket of `digit` at `level`.
     #[inline]
     pub(in crate::structures) const fn new(level: usize, digit: usize) -> Self {
         Self((level * BUCKETS + digit) as u16)
     }
 
-    /// The placement rule: the level is the highest digit in which `expiry` differs from `clock`,
-    /// and the bucket is that digit of `expiry`.
+    /// Returns the bucket of `expiry` at `clock`: its level is the highest digit in which `expiry`
+    /// differs from `clock`, and its digit is that digit of `expiry`.
     ///
     /// `clock` is not later than `expiry`. With 64 buckets `of(1000, 70000)` is level 2, bucket 17.
     #[inline]
     pub(in crate::structures) const fn of(clock: Tick, expiry: Tick) -> Self {
-        // Equal ticks differ in no bit: the bit 1 that is set here gives them level 0.
+        // Equal ticks differ in no bit: setting the lowest bit gives them level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
-        // The division has 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc
-        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication. It then uses the
-        // lower half of the product as the level. The index is then far outside of the wheel.
+        // The division uses 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc
+        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication, and then uses the
+        // wrong (lower) half of the product as the level. The resulting index is far outside the
+        // wheel.
         let level = (highest_bit as u16 / Self::BITS as u16) as u32;
         Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
     }
 
-    /// The index of the bucket in the array of all buckets.
+    /// Returns the index of the bucket in the array of all buckets.
     #[inline]
     pub(in crate::structures) const fn index(self) -> usize {
         self.0 as usize
@@ -70,20 +72,20 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
         self.index() % BUCKETS
     }
 
-    /// The bucket's bit in the bitmaps of its level.
+    /// Returns the bucket's bit in the bitmaps of its level.
     #[inline]
     pub(in crate::structures) const fn bit(self) -> u64 {
         1 << self.digit()
     }
 
-    /// The first tick of the granule that holds `tick` at the bucket's level.
+    /// Returns the first tick of the granule that holds `tick` at the bucket's level.
     #[inline]
     pub(in crate::structures) const fn first_tick(self, tick: Tick) -> Tick {
         let shift = Self::BITS * self.level() as u32;
         tick >> shift << shift
     }
 
-    /// The last tick of that granule.
+    /// Returns the last tick of the granule that holds `tick` at the bucket's level.
     pub(in crate::structures) const fn last_tick(self, tick: Tick) -> Tick {
         let shift = Self::BITS * self.level() as u32;
         tick | ((1 << shift) - 1)

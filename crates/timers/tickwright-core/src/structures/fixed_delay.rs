@@ -1,4 +1,4 @@
-//! `FixedDelay`.
+//! `FixedDelay`: a list for each common delay, and a heap of the lists' heads.
 
 mod check;
 mod lists;
@@ -16,7 +16,7 @@ use crate::explain::{Explanation, Whereabouts};
 use crate::layout::Together;
 use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 
-/// The lists by delay with their heap, as the type argument of a queue.
+/// One list per delay and a heap of their heads, as the type argument of a queue.
 ///
 /// ```
 /// use tickwright_core::{FixedDelay, SlabQueue};
@@ -30,32 +30,33 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list is
-/// itself in the heap.
+/// A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list has
+/// its own entry in the heap.
 ///
 /// The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
 /// deadline has delay 0. `now` never goes back, so timers with the same delay arrive in order of
-/// expiry, and an insert is an append. When a head leaves, the timer behind it takes over its cell
-/// of the heap.
+/// expiry, and an insert is an append. When the head of a list leaves, the next timer of the list
+/// takes over the head's cell of the heap.
 ///
-/// A hash of the delay selects the one list of 256 that the delay may have. The delay takes that
-/// list if the list is empty, or has held a single timer since it was last empty. That timer then
-/// stays in the heap, without a list, so delays that occur once do not block delays that occur
-/// often. A delay whose list belongs to another delay uses the heap. The queue searches no second
-/// list.
+/// A hash of the delay selects the only one of 256 lists that the delay can use. The delay takes
+/// that list if the list is empty, or has held a single timer since it was last empty. That timer
+/// then stays in the heap, without a list, so delays that occur once do not block delays that occur
+/// often. A delay whose list belongs to another delay uses the heap: the queue does not search for
+/// a second list.
 ///
 /// # Choose when
 /// - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
-/// - most of them are cancelled or moved in time: inside of a list neither touches the heap;
+/// - most of these timers are cancelled or moved before they are due: inside a list, neither
+///   operation touches the heap;
 /// - exact order is needed: equal expiries leave in the order of arrival, also across lists.
 ///
 /// # Avoid when
 /// - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
 ///   timer;
 /// - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
-///   are nanoseconds, a deadline is "the time 1,203, plus 500", and the queue was last advanced to
-///   1,000. The queue sees a delay of 703, and another delay for the next timer. Pass the time to
-///   [`insert_at`](crate::TimerQueue::insert_at), and the delay is 500.
+///   are nanoseconds, a deadline is the time 1,203 plus 500, and the queue was last advanced to
+///   1,000. The queue then computes a delay of 703, and a different delay for the next timer. If
+///   the caller passes the time to [`insert_at`](crate::TimerQueue::insert_at), the delay is 500.
 ///
 /// # Layout
 /// ```text
@@ -72,8 +73,8 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 ///              a prev:   place is the list's number, mark is the arrival number
 /// ```
 /// An entry of the heap takes 16 bytes in a slab, as in [`DaryHeap`](crate::DaryHeap). The table
-/// has 256 lists: 4 KiB in a slab, 6 KiB by hooks (64-bit). The first insert allocates the table. A
-/// queue that gets no memory for the table works as a heap.
+/// has 256 lists: it takes 4 KiB in a slab, and 6 KiB over hooks on 64-bit targets. The first
+/// insert allocates the table. A queue that gets no memory for the table works as a heap.
 ///
 /// # Costs
 /// `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
@@ -82,32 +83,33 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
 /// | insert | as a heap of `h` | O(1): an append | 3: the list, its tail, the record |
-/// | remove | O(log h) | O(1): inside of a list | 3; at the head as pop |
+/// | remove | O(log h) | O(1): inside a list | 3; at the head as pop |
 /// | reschedule | as a heap of `h`; O(n) without memory | O(1): an append | remove + insert |
 /// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 to 3 |
-/// | pop | O(log h) | O(log h) | the record, that of the next, a group and a record per level |
+/// | pop | O(log h) | O(log h) | this and the next record, a group and a record per level |
 /// | advance, k expired | O(k log h) | the same | as k pops |
 ///
 /// When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
 /// timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
 /// in O(n log h), without allocation.
 ///
-/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Each entry of
-/// the heap takes 16 more bytes (hook 24; on 32-bit targets 16). `with_capacity` and `reserve` make
-/// room for one entry per timer. Single inserts make room only for the entries that exist. Then a
-/// reschedule that removes a timer from a list may allocate. If the reschedule gets no memory, it
-/// inserts the timer into its old list in order, by a scan from the tail: O(n). After a reservation
-/// nothing allocates. `clear` is O(1), plus a pass over the table.
+/// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
+/// 32-bit targets). In addition, each entry of the heap takes 16 bytes (hook 24; on 32-bit targets
+/// 16). `with_capacity` and `reserve` make room for one entry per timer. Without these calls, each
+/// insert makes room only for the entries that exist, so a reschedule that removes a timer from a
+/// list might allocate. If that reschedule gets no memory, it inserts the timer into its old list
+/// in order, by a scan from the tail: O(n). After a reservation nothing allocates. `clear` is O(1),
+/// plus a pass over the table.
 ///
 /// # Invariants
-/// 1. Each pending node has an entry in the heap, or stands behind another node in a list. The
-///    number of reachable nodes is the number of pending timers ([`Violation::Count`]). The heap
-///    keeps the invariants of [`DaryHeap`](crate::DaryHeap), and an entry has the expiry of its
-///    node ([`Violation::Position`]).
+/// 1. Each pending node has an entry in the heap, or follows another node in a list. The number of
+///    reachable nodes is the number of pending timers ([`Violation::Count`]). The heap keeps the
+///    invariants of [`DaryHeap`](crate::DaryHeap), and each entry has the expiry of its node
+///    ([`Violation::Position`]).
 /// 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
 ///    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
-/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrivals increase where expiries
-///    are equal, and are below the counter ([`Violation::Sequence`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrival numbers increase where
+///    expiries are equal, and are below the counter ([`Violation::Sequence`]).
 /// 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
 ///    last node of a chain that starts at the list's head ([`Violation::Head`]).
 /// 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
@@ -115,10 +117,10 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
 ///
 /// # References
-/// libevent, `event_base_init_common_timeout`: a queue per duration, and the head of each queue is
-/// in the min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive
-/// in order. Node.js, lib/internal/timers.js: a list per duration, in a map, and a priority queue
-/// of lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
+/// libevent, `event_base_init_common_timeout`: one queue per duration, whose head is in the
+/// min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive in
+/// order. Node.js, lib/internal/timers.js: one list per duration in a map, and a priority queue of
+/// these lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay;
 
@@ -131,19 +133,19 @@ impl Family for FixedDelay {
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The lists by delay and their heap over handles `P`.
+/// The lists and their heap over handles `P`.
 #[derive(Debug)]
 pub struct Delays<P: Handle> {
     /// The heads of the lists, and the timers without a list.
     heap: TimerHeap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
     lists: Lists<P>,
-    /// No timer is due before this tick. A poll before it reads no entry.
+    /// No timer is due before this tick. A poll before this tick reads no entry.
     quiet: Tick,
-    /// The heap has memory for this many entries.
+    /// The number of entries for which the heap has memory.
     room: usize,
 }
 
-/// The state that a node leaves behind when it is unlinked.
+/// The former place of a node that was unlinked.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     /// Whether the node was the head of the queue.
@@ -170,7 +172,7 @@ impl<P: Handle> Delays<P> {
         Ok(())
     }
 
-    /// [`due`](Discipline::due) when a timer may be due.
+    /// As [`due`](Discipline::due), for ticks at which a timer might be due.
     #[inline]
     fn due_after_quiet(&mut self, now: Tick, budget: usize) -> Option<Due<P>> {
         if budget == 0 {
@@ -185,7 +187,7 @@ impl<P: Handle> Delays<P> {
         Some(Due { handle: entry.node?, deadline: expiry, expiry })
     }
 
-    /// [`pop`](Discipline::pop) when a timer may be due.
+    /// As [`pop`](Discipline::pop), for ticks at which a timer might be due.
     #[inline]
     fn pop_after_quiet(
         &mut self,
@@ -226,7 +228,8 @@ impl<P: Handle> Delays<P> {
         if let Some(list) = self.lists.0.get_mut(number) {
             if let Some(tail) = list.tail
                 && list.delay == delay
-                // The tail is later if the list has taken a timer that got no memory for an entry.
+                // The tail is later than `expiry` if the list has accepted a timer that got no
+                // memory for an entry.
                 && nodes.record(tail).expiry <= expiry
             {
                 list.link(nodes, tail, p, expiry, number, arrival);
@@ -276,15 +279,15 @@ impl<P: Handle> Delays<P> {
         HeadChange::when(left.led)
     }
 
-    /// The fast path of a re-arm: from inside a list to the tail of the same list. Returns false
-    /// without a change if `p` is not inside a list, is its tail, or changes its list. Also returns
-    /// false if the arrival numbers are used up.
+    /// The fast path of a re-arm: moves `p` from inside a list to the tail of the same list.
+    /// Returns false without a change if `p` is not inside a list, is the tail of its list, or must
+    /// change its list, or if the arrival numbers are used up.
     #[inline(always)]
     fn move_to_tail(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> bool {
         let arrival = self.heap.next_sequence;
         let delay = expiry - now;
-        // The delay names the list, so the loads of the list and of its tail do not wait for the
-        // record, which is often in no cache.
+        // The list's number is computed from the delay, so the loads of the list and of its tail do
+        // not wait for the record, which often is not in the cache.
         let number = Lists::<P>::number_of(delay);
         let Some(list) = self.lists.0.get_mut(number) else { return false };
         let Some(tail) = list.tail else { return false };
@@ -337,8 +340,8 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Makes `p`, the second node of its list, the head, whose entry is in `cell`. `p` is not
-    /// earlier than the old head, so the entry can only sink. It is never inlined: a timer that
-    /// leaves from inside a list then saves no registers for it.
+    /// earlier than the old head, so the entry can only sink. The function is never inlined, so
+    /// that a timer that leaves from inside a list need not save registers for it.
     #[inline(never)]
     fn succeed(&mut self, nodes: &mut impl View<P, Self>, cell: usize, list: Option<usize>, p: P) {
         let record = nodes.record_mut(p);
@@ -348,8 +351,8 @@ impl<P: Handle> Delays<P> {
         self.heap.sink(nodes, cell, key(expiry, arrival), p);
     }
 
-    /// Inserts `p` into a non-empty list, behind the last node that is not later. Needs no memory.
-    /// Returns whether `p` is the head of the queue.
+    /// Inserts `p` into a non-empty list, after the last node that is not later than `p`. Needs no
+    /// memory. Returns whether `p` is the head of the queue.
     #[cold]
     fn insert_sorted(
         &mut self,
@@ -389,7 +392,7 @@ impl<P: Handle> Delays<P> {
         false
     }
 
-    /// Renumbers the nodes 0, 1, ... in their order, when the counter is used up. It moves all
+    /// Numbers the nodes 0, 1, ... again in their order, when the counter is used up. It moves all
     /// nodes in order into one chain, and then appends each node to its old list.
     #[cold]
     fn renumber(&mut self, nodes: &mut impl View<P, Self>) {
@@ -432,7 +435,7 @@ impl<P: Handle> Delays<P> {
                 }
             });
             if !linked {
-                // The entry goes behind all others, since the nodes arrive in order.
+                // The entry comes after all others, because the nodes are visited in order.
                 self.heap.push(nodes, key(expiry, arrival), p);
             }
             arrival += 1;
@@ -453,8 +456,8 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     const NEW: Self = Self { heap: TimerHeap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
     const ORDER: Order = Order::Exact;
 
-    /// A reservation makes room for a heap of all timers. A single insert makes room for one more
-    /// entry than there are.
+    /// A reservation makes room for a heap of all timers, but a single insert for only one more
+    /// entry.
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         if additional == 1 && self.heap.len < self.room && len < MOST {
@@ -476,7 +479,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         }
     }
 
-    // Inlined, so that the usual case saves no registers: a timer between two others.
+    // Inlined, so that the usual case, a timer between two others, saves no registers.
     #[inline(always)]
     fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let record = nodes.record(p);

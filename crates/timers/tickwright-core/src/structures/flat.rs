@@ -1,4 +1,4 @@
-//! `FlatQueue` and `BoundedFlat`.
+//! `FlatQueue` and `BoundedFlat`: a sorted array that grows, or has a fixed size inside the queue.
 
 mod cells;
 #[cfg(all(test, feature = "alloc"))]
@@ -14,14 +14,15 @@ use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, 
 
 /// The sorted array that grows, as the type argument of a queue.
 ///
-/// A sorted array: the expiries of all timers lie side by side, the earliest at the end.
+/// A sorted array: the expiries of all timers are adjacent in memory, and the earliest is at the
+/// end.
 ///
 /// # Choose when
-/// - at most some sixty timers are pending: nothing else here is as fast then;
+/// - at most about sixty timers are pending: no other structure of this crate is then as fast;
 /// - the worst case of peek, second and pop must be constant.
 ///
 /// # Avoid when
-/// - hundreds of timers may be pending: each insert moves half of them.
+/// - hundreds of timers can be pending: each insert moves half of them.
 ///
 /// # Layout
 /// ```text
@@ -36,29 +37,31 @@ use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, 
 /// |---|---|---|---|
 /// | insert | O(n) | moves half of the cells | n / 4 read and written in sequence, the record |
 /// | remove | O(n) | as insert | as insert |
-/// | reschedule | O(n) | moves the cells between | as insert |
+/// | reschedule | O(n) | moves the cells in between | as insert |
 /// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1 |
 /// | pop | O(1) | O(1) | 1 |
 /// | pop_and_reinsert | O(n) | as insert | as insert |
-/// | advance, k expired | O(k) | O(k) | 1 for four timers |
+/// | advance, k expired | O(k) | O(k) | 1 per four timers |
 ///
 /// An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
-/// up to 64 timers it walks from the head to the place. Among more it searches in O(log n) and
-/// moves a block. A removal among up to eight timers reads all cells. Among more it searches, and
-/// scans the timers of the same tick. Bytes per timer: slab 24 + slot (8 for a `u32`),
-/// hook 40 (on 32-bit targets 32, in node and cell). [`FlatQueue`] grows; [`BoundedFlat`] has a
-/// fixed number of cells and needs no allocator.
+/// up to 64 timers it walks from the head to the new place. Among more than 64 timers it searches
+/// in O(log n) and moves a block. A removal among up to eight timers reads all cells. Among more
+/// than eight timers it searches for the tick, and scans the timers of that tick. A timer takes 24
+/// bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on 32-bit targets),
+/// in node and cell. [`FlatQueue`] grows; [`BoundedFlat`] has a fixed number of cells and needs no
+/// allocator.
 ///
 /// # Invariants
 /// 1. Each pending node is in one cell, and the number of cells in use is the number of pending
 ///    timers ([`Violation::Count`]).
 /// 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
-///    order of their arrival: an insert puts its cell in front of those with the same expiry.
+///    order of their arrival, because an insert puts its cell before the cells with the same
+///    expiry.
 /// 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
 ///
 /// # References
 /// Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
-/// "Programming Pearls", CACM 1985 (arrays against lists of few entries).
+/// "Programming Pearls", CACM 1985 (short arrays versus short lists).
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct FlatQueue;
@@ -77,8 +80,8 @@ impl Family for FlatQueue {
 /// The sorted array of at most `CAP` timers, inside the queue. It never allocates, and a constant
 /// expression creates it.
 ///
-/// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros, so a static of it
-/// lies in `.bss`: it takes RAM, and no flash.
+/// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros, so a static queue
+/// lies in `.bss` and takes no flash.
 ///
 /// ```
 /// use tickwright_core::{BoundedFlat, HookQueue, Reject, Timer};
@@ -133,7 +136,7 @@ pub struct Flat<C> {
 }
 
 impl<C> Flat<C> {
-    /// The cell of the linked `p`, which is due at `expiry`.
+    /// Returns the cell of the linked `p`, which is due at `expiry`.
     #[inline]
     fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
     where
@@ -216,7 +219,8 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
         self.last().map(|cell| cell.node)
     }
 
-    // A removal would search for the head among the timers of its tick.
+    // A pop needs no search, whereas a removal would search for the head among the timers of its
+    // tick.
     fn take_any(&mut self, _: &mut impl View<P, Self>) -> Option<P> {
         let Cell { node, .. } = self.last()?;
         self.cells.remove(self.cells.len() - 1);
@@ -308,7 +312,8 @@ impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
         self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
     }
 
-    // A walk by `next` would search among the timers of the same tick for each of them.
+    // Overridden, because a walk by `next` would search for each timer among the timers of the same
+    // tick.
     fn in_order<'q>(&'q self, _: &'q impl View<P, Self>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,

@@ -1,4 +1,4 @@
-//! `SortedList`.
+//! `SortedList`: a doubly linked list in order of expiry.
 
 use crate::contract::{Exact, HeadChange, Order, Tick, Violation};
 use crate::layout::Apart;
@@ -6,16 +6,17 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 
 /// The sorted list, as the type argument of a queue.
 ///
-/// A doubly linked list in order of expiry; insertion scans from the tail.
+/// A doubly linked list in order of expiry; an insert scans from the tail.
 ///
 /// # Choose when
-/// - few timers are pending (some ten), or nearly all have the same delay, so that new ones belong
-///   at the tail;
+/// - few timers are pending (about ten), or nearly all have the same delay, so that new timers
+///   belong at the tail;
 /// - the worst case of peek, second, remove and pop must be constant.
 ///
 /// # Avoid when
-/// - deadlines are random and many: an insert passes half of the list on average;
-/// - others choose the deadlines: with ever earlier deadlines, every insert scans the whole list.
+/// - many timers with random deadlines are pending: an insert scans half of the list on average;
+/// - an adversary can choose the deadlines: if each deadline is earlier than the last, every insert
+///   scans the whole list.
 ///
 /// # Layout
 /// ```text
@@ -28,15 +29,15 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(n) | O(1) when it is among the latest | one per node scanned, 3 written |
+/// | insert | O(n) | O(1) if it is among the latest | one per node scanned, 3 written |
 /// | remove | O(1) | O(1) | 3 |
-/// | reschedule | O(n) | O(1) to among the latest | as remove + insert |
+/// | reschedule | O(n) | O(1) if it becomes one of the latest | as remove + insert |
 /// | peek, second, next_expiry, next_wake | O(1) | O(1) | 1, 2 |
 /// | pop | O(1) | O(1) | 2 |
 /// | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
 ///
-/// Bytes per timer: slab 16 + slot (8 for a `u32`), hook 32 (on 32-bit targets 24). The order of
-/// the nodes is in the list alone; the list never allocates.
+/// A timer takes 16 bytes plus its slot (8 for a `u32`) in a slab, and 32 bytes over hooks (24 on
+/// 32-bit targets). Only the links hold the order of the nodes; the list never allocates.
 ///
 /// # Invariants
 /// 1. A walk along `next` from `head` visits every pending node once ([`Violation::Count`]) and
@@ -44,7 +45,7 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 /// 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
 ///    ([`Violation::BackLink`]).
 /// 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
-///    their arrival, since an insert stops behind the last node that is not later.
+///    their arrival, because an insert places its node after the last node that is not later.
 ///
 /// # References
 /// Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
@@ -89,7 +90,7 @@ pub struct List<P> {
 }
 
 impl<P: Handle> List<P> {
-    /// Links `left` to `right`; none stands for the end of the list on either side.
+    /// Links `left` to `right`. `None` stands for the end of the list on that side.
     #[inline]
     fn join(&mut self, nodes: &mut impl View<P, Self>, left: Option<P>, right: Option<P>) {
         match left {

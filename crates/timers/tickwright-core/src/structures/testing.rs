@@ -24,10 +24,10 @@ pub(crate) struct Entry {
 
 /// The timers that a queue should hold, in the order of delivery.
 pub(crate) trait Model: Debug + Default {
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     fn len(&self) -> usize;
 
-    /// The timer that leaves after `at` other timers.
+    /// Returns the timer that leaves after `at` other timers.
     fn get(&self, at: usize) -> Option<Entry>;
 
     fn insert(&mut self, id: u32, deadline: Tick, now: Tick);
@@ -39,8 +39,8 @@ pub(crate) trait Model: Debug + Default {
         self.insert(id, deadline, now);
     }
 
-    /// Draws a delay for a test. The delay reaches the end of time, a near tick that other timers
-    /// share, or one of the few buckets of a level, so many timers share a bucket.
+    /// Draws a delay for a test. It ends at the end of time, at a near tick that other timers
+    /// share, or in one of a few buckets of a level, so many timers share a bucket.
     fn span(random: &mut Random) -> Span {
         match random.below(16) {
             0 => Span::MAX - Span::from(random.below(2)),
@@ -50,7 +50,7 @@ pub(crate) trait Model: Debug + Default {
     }
 }
 
-/// The model of an exact queue: by expiry, then by arrival.
+/// The model of an exact queue: it sorts timers by expiry, then by arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Exact(Vec<Entry>);
 
@@ -82,13 +82,13 @@ type InOrder<S> = fn(&Queue<S>) -> Vec<Pending<<S as Store>::Key>>;
 pub(crate) struct Twin<S: Store, M = Exact> {
     pub(crate) queue: Queue<S>,
     pub(crate) model: M,
-    /// The greatest `now` that the queue was given.
+    /// The greatest `now` that was passed to the queue.
     pub(crate) now: Tick,
-    /// The most timers that fit into the queue.
+    /// The greatest number of timers that fit into the queue.
     pub(crate) limit: usize,
     /// Lists all pending timers in order, if the family can.
     in_order: Option<InOrder<S>>,
-    /// Whether the queue moves timers inside, so that `next_wake` is only a bound.
+    /// Whether the queue moves timers internally, so that `next_wake` is only a bound.
     moves: bool,
     /// The value and the key of each id. An id that is not pending has no key.
     values: Vec<S::Value>,
@@ -129,14 +129,14 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         self.model.get(0).is_some_and(|head| head.expiry <= self.now)
     }
 
-    /// A change of the alarm is reported. Where `next_wake` is exact, only a change of the head is
-    /// reported.
+    /// Checks that a change of the alarm is reported and, where `next_wake` is exact, that only a
+    /// change of the head is reported.
     fn reported(&self, change: HeadChange, of_head: bool, wake: Option<Tick>) {
         assert!(change.is_changed() || self.queue.next_wake() == wake, "no change was reported");
         assert!(self.moves || change.is_changed() == of_head, "{change:?}, of the head: {of_head}");
     }
 
-    /// The model applies the order and the lateness that the queue declares.
+    /// Applies the order and the lateness that the queue declares to the model.
     fn entered(&self, id: u32, deadline: Tick) {
         let entry = (0..).map_while(|at| self.model.get(at)).find(|entry| entry.id == id).unwrap();
         let lateness = match OrderOf::<S>::ORDER {
@@ -201,7 +201,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         self.compare();
     }
 
-    /// The queue delivered the model's head.
+    /// Checks that the queue delivered the model's head.
     fn delivered(&mut self, Expired { key, deadline, expiry, value: id }: Expired<S::Key, u32>) {
         let head = self.model.get(0).unwrap();
         assert_eq!((id, deadline, expiry), (head.id, head.deadline, head.expiry), "{:?}", self.model);
@@ -282,7 +282,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Orders of insertion and removal to which trees and lists are sensitive.
+    /// Runs orders of insertion and removal to which trees and lists are sensitive.
     fn named_orders(&mut self) {
         let ids = u32::try_from(self.keys.len()).unwrap().min(60);
         let mut random = Random::new(7);
@@ -309,7 +309,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// A tick for deadlines and clocks, biased to critical values, the past included.
+    /// Draws a tick for deadlines and clocks, biased to critical values and including the past.
     fn tick(&self, random: &mut Random) -> Tick {
         let near = random.below(3).into();
         let known = self.model.get(random.below(self.keys.len() as u32) as usize);
@@ -335,8 +335,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Runs random operations; the population swings between none and all. Seed 0 begins with the
-    /// named orders of insertion. Returns the last tick.
+    /// Runs random operations, during which the number of pending timers swings between none and
+    /// all. Seed 0 begins with the named orders of insertion. Returns the last tick.
     pub(crate) fn run(&mut self, seed: u64) -> Tick {
         const STARTS: [Tick; 5] =
             [0, (1 << 40) - 100, Tick::MAX - (1 << 36), Tick::MAX - (1 << 14), Tick::MAX - 70];
@@ -347,8 +347,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
         let mut random = Random::new(seed);
         let ids = u32::try_from(self.keys.len()).unwrap();
-        // The clock advances to the end of time step by step: a far timer would take it there at
-        // once.
+        // The clock advances to the end of time step by step, because a far timer would move it
+        // there at once.
         let bits = Tick::BITS - (Tick::MAX - start).leading_zeros();
         for step in 0..STEPS {
             let shift = bits.saturating_sub((bits + 2) * step / STEPS);
@@ -405,7 +405,7 @@ pub(crate) fn twins<F: Family, M: Model>(ids: u32, seeds: Range<u64>) {
     prepared_twins::<F, M>(ids, seeds, |_| {}, |_| {});
 }
 
-/// Compares a family with a sorted vector over both storages, its iterators included.
+/// Compares a family, including its iterators, with a sorted vector over both storages.
 pub(super) fn against_sorted_vec<F: Family>()
 where
     F::Of<Idx>: Ordered<Idx>,

@@ -6,8 +6,8 @@ use tickwright_nodes::tree::{self as bst, Balance as _, Color, Left, Linked, Lin
 use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::structure::{Discipline, Due, Handle, Nodes, Ordered, Record, View};
 
-/// The record of a node in a timer tree. The fields have this order because a search reads the
-/// expiry and a child: side by side they are seldom on two cache lines.
+/// The record of a node in a timer tree. A search reads the expiry and a child, so these fields are
+/// adjacent: they are then seldom on two cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TreeRecord<P> {
@@ -49,17 +49,17 @@ pub struct TimerTree<P, const CACHED: bool> {
     pub(super) head: Option<P>,
 }
 
-/// Where to insert a node with this expiry: the parent and the side. Also returns whether the place
-/// is before all nodes.
+/// Returns the parent and the side at which to insert a node with this expiry, and whether that
+/// place is before all nodes.
 #[inline]
 fn place<P: Handle>(nodes: &impl Nodes<P, TreeRecord<P>>, root: P, expiry: Tick) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // Invariant: the place is below `at`. Some nodes are not below `at`. Those of them before the
-    // place expire at `expiry` or earlier, and those behind it expire later.
+    // Invariant: the place is below `at`. Of the nodes that are not below `at`, those before the
+    // place expire at `expiry` or earlier, and those after the place expire later.
     loop {
         let record = nodes.record(at);
-        // An index replaces a branch, because the direction cannot be predicted.
+        // An index is used instead of a branch, because the direction cannot be predicted.
         let side = Side::right_when(expiry >= record.expiry);
         first &= side == Left;
         match record.links.at(side) {
@@ -75,8 +75,9 @@ impl<P: Handle, const CACHED: bool> TimerTree<P, CACHED> {
     fn unlink_head(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
-            // Where a left child is missing, the balance allows at most a single node on the right:
-            // that right child is the next node. If it is missing too, the parent is the next node.
+            // The head has no left child, so the balance allows at most one node on its right,
+            // which is then the next node. If the right child is missing too, the parent is the
+            // next node.
             self.head = gap.child.or(gap.parent);
         }
         RedBlack::unlinked(&mut self.root, nodes, gap);
@@ -100,8 +101,8 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
-            // A new head is the left child of the old head, which had no left child, so the check
-            // need not walk from the root.
+            // A new head becomes the left child of the old head, which had no left child, so the
+            // insert need not walk from the root.
             (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
             (Some(root), _) => {
                 let (parent, side, first) = place(nodes, root, expiry);

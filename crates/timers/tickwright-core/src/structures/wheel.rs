@@ -1,4 +1,4 @@
-//! `Wheel`, `SmallWheel` and `TinyWheel`.
+//! `Wheel`, `SmallWheel` and `TinyWheel`: hierarchical timing wheels that are exact to the tick.
 
 mod buckets;
 mod cascade;
@@ -19,11 +19,11 @@ use crate::structure::{Family, Handle, Shape};
 /// static.
 ///
 /// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
-/// static of it lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM, and no flash. See
-/// [`SmallWheel`] and [`TinyWheel`] for less.
+/// static queue lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM and no flash.
+/// [`SmallWheel`] and [`TinyWheel`] are smaller.
 ///
-/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that covers 64 bits
-/// (64, 11; 32, 13; 16, 16; ...). Other numbers do not compile.
+/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that cover 64 bits:
+/// 11 for 64 buckets, 13 for 32, 16 for 16, and so on. Other numbers do not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -42,14 +42,15 @@ use crate::structure::{Family, Handle, Shape};
 ///
 /// # Choose when
 /// - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
-/// - timers are dense (several per hundred ticks), or a wheel of the same tick is compared with;
-/// - the cost of insert and remove must not depend on how many timers are pending: at worst they
-///   move `LEVELS` nodes.
+/// - timers are dense (several per hundred ticks), or you compare with another wheel of the same
+///   tick;
+/// - the cost of insert and remove must not depend on how many timers are pending: at worst these
+///   operations move `LEVELS` nodes.
 ///
 /// # Avoid when
-/// - few timers are far apart: 11 KiB of buckets displace what the cache holds, and a heap is
-///   smaller;
-/// - one pop must be bounded and no budget can be given: entering a bucket moves all that is in it;
+/// - timers are few and far apart: 11 KiB of buckets displace other data from the cache, and a heap
+///   is smaller;
+/// - the time of one pop must be bounded without a budget: entering a bucket moves all its timers;
 /// - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
 ///   bucket.
 ///
@@ -64,31 +65,31 @@ use crate::structure::{Family, Handle, Shape};
 ///   level 0  [ | | .. |o|o| ..
 /// ```
 /// There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
-/// list. Within a level above 0, occupied digits are greater than the clock's, so the first
-/// occupied bucket of the lowest occupied level is the earliest.
+/// list. Within a level above 0, the digits of occupied buckets are greater than the clock's digit,
+/// so the first occupied bucket of the lowest occupied level is the earliest.
 ///
 /// A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
-/// The clock becomes that `min`. The nodes move to lower buckets, the head first, each to the end
-/// of its new bucket, so equals stay in the order of their arrival.
+/// The clock becomes that `min`. The nodes move to the ends of lower buckets, beginning with the
+/// head, so equals stay in the order of their arrival.
 ///
-/// A budget may stop a cascade half-way. An insert that belongs into the half-emptied bucket goes
-/// behind the rest, and moves up to `LEVELS` nodes of the rest. A node that is alone in its bucket
-/// leaves from there.
+/// A budget can stop a cascade half-way. A node that belongs in the half-emptied bucket is then
+/// inserted after the remaining nodes, and the insert moves up to `LEVELS` of the remaining nodes.
+/// A node that is the only one in its bucket leaves from there.
 ///
 /// # The life of one timer
-/// Three timers are armed at tick 1000: for 70000, 69700 and 69990. Here is the life of the timer
-/// for 70000. In digits of 64, 1000 is 0 15 40 and 70000 is 17 5 48.
+/// Three timers are armed at tick 1000: for 70000, 69700 and 69990. The table shows the life of the
+/// timer for 70000. In base 64, 1000 has the digits 0 15 40, and 70000 has the digits 17 5 48.
 ///
-/// | clock | its digits | what happens to the timer for 70000 | it stands in |
+/// | clock | its digits | what happens to the timer for 70000 | its place |
 /// |---|---|---|---|
 /// | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
 /// | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
-/// | 69990 | 17 5 38 | That one is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
+/// | 69990 | 17 5 38 | This one is entered too. Digit 0 differs, and is 48. | level 0, bucket 48 |
 /// | 70000 | 17 5 48 | It is due and leaves. | no bucket |
 ///
 /// Each bucket is entered when its earliest timer is due: first the timer for 69700, then the timer
-/// for 69990. Without the other two, the timer for 70000 would be alone in bucket 17, and would
-/// leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
+/// for 69990. Without the other two timers, the timer for 70000 would be the only one in bucket 17
+/// and would leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -117,29 +118,29 @@ use crate::structure::{Family, Handle, Shape};
 /// # Costs
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
-/// | insert | O(levels), while a cascade is half done | O(1) | the bucket, its tail, the node |
+/// | insert | O(levels) while a cascade is half done | O(1) | the bucket, its tail, the node |
 /// | remove | O(1) | O(1) | the node, its neighbors, the bucket |
 /// | reschedule | as insert | O(1) | as remove + insert |
-/// | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | one a node read |
-/// | next_expiry | O(k) after the bucket's earliest left it | O(1): the bucket's `min` | 2 |
+/// | peek, second | O(k), k in the first bucket | O(1) for near or equal timers | 1 per node read |
+/// | next_expiry | O(k) after its earliest timer left | O(1): the bucket's `min` | 2 |
 /// | next_wake | O(1) | O(1) | 2 |
 /// | pop | O(k) for each bucket of k that it enters | amortized O(levels) | 2 per level descended |
 /// | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
 /// | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 ///
-/// `peek` and `second` read the first bucket up to the first or second timer for its `min`. While a
-/// cascade is half done, `peek` and `second` read the rest of its bucket and all lower
-/// buckets. Idle time costs nothing, however long it is. A node that moves descends at least one
-/// level, so it moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n,
-/// an advance moves and delivers at most n timers.
+/// `peek` and `second` read the first bucket up to the first or second timer that is due at the
+/// bucket's `min`. While a cascade is half done, `peek` and `second` read the rest of its bucket
+/// and all lower buckets. Idle time costs nothing, however long it is. A node that moves descends
+/// at least one level, so it moves at most `LEVELS` - 1 times between insert and delivery. With a
+/// budget of n, an advance moves and delivers at most n timers.
 ///
-/// Bytes per timer: slab 24 + slot (8 for a `u32`), hook 40 (on 32-bit targets 32). Fixed per
-/// queue: 704 buckets, slab 11 KiB, hook 17 KiB (on 32-bit targets 11 KiB). The wheel never
-/// allocates.
+/// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
+/// 32-bit targets). In addition, each queue has 704 buckets, which take 11 KiB in a slab and 17 KiB
+/// over hooks (11 KiB on 32-bit targets). The wheel never allocates.
 ///
 /// # Invariants
-/// `clock` is the tick that buckets are named by. `clock` follows the queue's `now`, and may lag
-/// behind.
+/// `clock` is the tick relative to which nodes are assigned to buckets. It follows the queue's
+/// `now`, and can lag behind it.
 /// 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
 ///    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
 ///    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
@@ -148,32 +149,32 @@ use crate::structure::{Family, Handle, Shape};
 /// 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
 ///    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
 /// 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
-///    may be earlier ([`Violation::Minimum`]). A bucket of level 0 holds one tick and is never
-///    dirty.
-/// 5. `clock` is not later than any expiry ([`Violation::Order`]). Nor is `quiet`
-///    ([`Violation::Minimum`]).
+///    can be earlier than that expiry ([`Violation::Minimum`]). A bucket of level 0 holds one tick
+///    and is never dirty.
+/// 5. Neither `clock` ([`Violation::Order`]) nor `quiet` ([`Violation::Minimum`]) is later than any
+///    expiry.
 ///
 /// # Files
-/// The files are listed in this order: `digits` (which bucket), `buckets` (marks and chains),
-/// `cascade` (from bucket to bucket), `hierarchy` (the operations).
+/// Read the files in this order: `digits` (the bucket of a tick), `buckets` (marks and chains),
+/// `cascade` (moves nodes from bucket to bucket), `hierarchy` (the operations).
 ///
 /// # References
 /// Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. Thomas Gleixner
 /// and Juho Snellman had the idea to derive the level from the highest differing bit. They place
-/// timers relative to the present. Tokio and others use it with fewer levels, the last of which
-/// wraps (see the sweep in the tests). The minimum per bucket with a dirty mark, and entering a
-/// bucket at its minimum, are ours.
+/// timers relative to the present. Tokio and others use this idea with fewer levels, the last of
+/// which wraps around (see the sweep in the tests). The minimum of a bucket with its dirty mark,
+/// and entering a bucket at its minimum, are new here.
 #[derive(Clone, Copy, Debug)]
 pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 
-/// The exact wheel with sixteen buckets a level: over hooks, a queue takes 4.3 KiB on 32-bit
-/// targets and 6.4 KiB on 64-bit targets. A timer moves down at most fifteen times, where [`Wheel`]
-/// moves it at most ten times. A static of it lies in `.bss`, like that of [`Wheel`].
+/// The exact wheel with sixteen buckets per level: over hooks, a queue takes 4.3 KiB on 32-bit
+/// targets and 6.4 KiB on 64-bit targets. A timer moves down at most fifteen times, compared with
+/// ten times in [`Wheel`]. A static queue lies in `.bss`, as for [`Wheel`].
 pub type SmallWheel = Wheel<16, 16>;
 
-/// The exact wheel with four buckets a level: over hooks, a queue takes 2.6 KiB on 32-bit targets
-/// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times. A static of it lies in
-/// `.bss`, like that of [`Wheel`].
+/// The exact wheel with four buckets per level: over hooks, a queue takes 2.6 KiB on 32-bit targets
+/// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times. A static queue lies in
+/// `.bss`, as for [`Wheel`].
 pub type TinyWheel = Wheel<4, 32>;
 
 impl<const BUCKETS: usize, const LEVELS: usize> Exact for Wheel<BUCKETS, LEVELS> {}

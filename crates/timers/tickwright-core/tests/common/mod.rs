@@ -21,8 +21,8 @@ macro_rules! suite {
     };
 }
 
-/// The tick at which a timer for `deadline`, inserted at `now`, is due in this family. In an exact
-/// family that is the deadline.
+/// Returns the tick at which a timer for `deadline`, inserted at `now`, is due in this family. In
+/// an exact family that is the deadline.
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
     use tickwright_core::SlabQueue;
     let mut queue = SlabQueue::<F, ()>::new();

@@ -1,11 +1,11 @@
-//! Tests that need private access: given identities, and owner words broken on purpose.
+//! Tests that need private access: chosen identities, and owner words that are broken on purpose.
 
 use super::*;
 use crate::SortedList;
 
 type Queue<'a> = HookQueue<'a, SortedList, u32>;
 
-/// Uses statics and a drawn identity: drawn by compare-exchange, or in a critical section.
+/// Uses statics and an identity that the queue draws, by compare-exchange or in a critical section.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 fn a_static_queue_draws_an_identity_at_its_first_insert() {

@@ -124,8 +124,8 @@ fn a_hint_takes_any_key_and_changes_nothing() {
     crate::for_each_slab_only_family!(each []);
 }
 
-/// What is upcoming is pending, each timer for at most one `k`. `exact` families return the timers
-/// in the order of delivery.
+/// Each timer that `upcoming` returns is pending, and is returned for at most one `k`. `exact`
+/// families return the timers in the order of delivery.
 #[test]
 fn upcoming_timers_are_pending() {
     fn upcoming<F: Family>() {
@@ -134,7 +134,7 @@ fn upcoming_timers_are_pending() {
         let mut keys = Vec::new();
         for step in 0..400_u32 {
             let deadline = u64::from(step.wrapping_mul(2_654_435_761) >> 22);
-            // A bounded family refuses some of them.
+            // A bounded family refuses some of these timers.
             keys.extend(queue.insert_at(deadline, step, 0));
             match step % 7 {
                 0 => drop(queue.remove(keys[keys.len() / 2])),
@@ -168,7 +168,8 @@ fn upcoming_timers_are_pending() {
     crate::for_each_slab_only_family!(each []);
 }
 
-/// A walk meets each timer once, pending or idle, whatever the caller does with those it met.
+/// A walk visits each timer once, pending or idle, whatever the caller does with timers that were
+/// already visited.
 #[test]
 fn a_walk_over_keys_meets_each_timer() {
     let mut queue = holed();
@@ -182,7 +183,8 @@ fn a_walk_over_keys_meets_each_timer() {
     assert_eq!((queue.next_key(0), queue.idle(), queue.len()), (None, 0, 0));
 }
 
-/// With no moves left nothing leaves, and the timer that leaves stays in the queue, idle.
+/// When the budget is used up, nothing leaves. A timer that leaves stays in the queue as an idle
+/// timer.
 #[test]
 fn a_bounded_pop_keeps_its_timer() {
     let mut queue: SlabQueue<crate::Wheel, u32> = SlabQueue::new();
@@ -195,7 +197,8 @@ fn a_bounded_pop_keeps_its_timer() {
     assert!(queue.is_idle(key) && queue.check().is_ok());
 }
 
-/// The key of a timer that left 2^31 - 1 timers ago names the timer of today: see `InlineQueue`.
+/// After 2^31 - 1 further timers of a slot, an old key names the slot's present timer: see
+/// `InlineQueue`.
 #[test]
 fn slots_inside_a_queue_are_never_retired() {
     let mut queue = InlineQueue::<SortedList, u32, 2>::new();

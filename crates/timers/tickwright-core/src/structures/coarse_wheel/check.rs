@@ -35,8 +35,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                     }
                     let expected = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
                     let expiry = Self::expiry_of(record);
-                    // The index and the end must both match: the bucket is met no turn of its level
-                    // too early or too late.
+                    // The index and the end must both match: then the bucket ends in the right turn
+                    // of its level.
                     if (expected, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clock {
                         Ok(())
                     } else {
@@ -66,9 +66,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                 if (record.level, usize::from(record.index)) != (FAR, power) {
                     return Err(Violation::Position);
                 }
-                // Above bit `power` deadline and clock are equal, and the deadline has the bit set.
-                // If the clock has the bit clear, it is before the bucket's end, and the deadline
-                // is not.
+                // Above bit `power`, deadline and clock are equal, and in the deadline this bit is
+                // set. If the bit is clear in the clock, the clock is before the bucket's end, and
+                // the deadline is not.
                 let waits = record.deadline >> power == (self.clock >> power) | 1;
                 if waits && Self::expiry_of(record) > self.far_end(power) {
                     Ok(())

@@ -1,4 +1,4 @@
-//! The arithmetic of a coarse wheel. Numbers only, no nodes.
+//! The arithmetic of a coarse wheel. This file handles numbers only, no nodes.
 //!
 //! # Inputs, and why each bound holds
 //! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level. An
@@ -6,7 +6,7 @@
 //! - `SHIFT` is at least 1: each level is coarser than the one below. `SHIFT * (DEPTH - 1)` is at
 //!   most 63, so a granule of the top level fits in a `u64`.
 //! - A level takes delays below `BUCKETS - 1` granules, one granule less than it has buckets. The
-//!   clock may stand anywhere in its granule, so such a delay covers at most `BUCKETS` granules. No
+//!   clock can stand anywhere in its granule, so such a delay covers at most `BUCKETS` granules. No
 //!   two of these granules share an index.
 
 use crate::contract::{Span, Tick};
@@ -29,14 +29,14 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// The width in bits of a tick's offset within a granule of `level`. `None` when it is 64 or
-    /// more.
+    /// Returns the width in bits of a tick's offset within a granule of `level`. `None` when it is
+    /// 64 or more.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);
         if bits < 64 { Some(bits as u32) } else { None }
     }
 
-    /// The number of ticks in a bucket of `level`: `1 << SHIFT * level`.
+    /// Returns the number of ticks in a bucket of `level`: `1 << SHIFT * level`.
     #[must_use]
     pub const fn granule(level: usize) -> Span {
         match Self::bits(level) {
@@ -45,7 +45,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         }
     }
 
-    /// The number of the granule of `level` that holds `tick`.
+    /// Returns the number of the granule of `level` that holds `tick`.
     pub(super) const fn number(tick: Tick, level: usize) -> u64 {
         match Self::bits(level) {
             Some(bits) => tick >> bits,
@@ -53,14 +53,14 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         }
     }
 
-    /// The least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on.
+    /// Returns the least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on.
     /// `start(DEPTH)` is the cutoff: timers with that delay or more are far.
     #[must_use]
     pub const fn start(level: usize) -> Span {
         if level == 0 { 0 } else { (BUCKETS as u64 - 1).saturating_mul(Self::granule(level - 1)) }
     }
 
-    /// The level for a delay; `None` at or beyond the cutoff.
+    /// Returns the level for a delay, or `None` at or beyond the cutoff.
     #[must_use]
     pub const fn level(delay: Span) -> Option<usize> {
         let mut level = 0;
@@ -80,14 +80,15 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         (deadline | (Self::granule(level) - 1)).saturating_add(1)
     }
 
-    /// Whether two deadlines are in one bucket of `level`. They must share the granule; an equal
-    /// index is not enough.
+    /// Returns whether two deadlines are in one bucket of `level`. Both must be in the same
+    /// granule; an equal index is not enough.
     #[must_use]
     pub const fn same_bucket(a: Tick, b: Tick, level: usize) -> bool {
         Self::number(a, level) == Self::number(b, level)
     }
 
-    /// The most ticks by which a timer that is inserted with `delay` expires after its deadline.
+    /// Returns the greatest number of ticks by which a timer inserted with `delay` expires after
+    /// its deadline.
     #[must_use]
     pub const fn lateness(delay: Span) -> Span {
         match Self::level(delay) {
@@ -97,12 +98,13 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         }
     }
 
-    /// The index of the bucket of `deadline` in `level`.
+    /// Returns the index of the bucket of `deadline` in `level`.
     pub(super) const fn index(deadline: Tick, level: usize) -> usize {
         (Self::number(deadline, level).wrapping_add(1) % BUCKETS as u64) as usize
     }
 
-    /// The first bucket of `occupied` that ends after `clock` at `level`, and its end.
+    /// Returns the first bucket of `occupied` that ends after `clock` at `level`, and the end of
+    /// that bucket.
     #[inline]
     pub(super) const fn first(occupied: u64, clock: Tick, level: usize) -> Option<(usize, Tick)> {
         if occupied == 0 {
@@ -116,14 +118,14 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         Some((index, Self::bucket_end(clock.saturating_add(from), level)))
     }
 
-    /// Whether the top level can hold a timer for `deadline` when the wheel is at `clock`.
+    /// Returns whether the top level can hold a timer for `deadline` when the wheel is at `clock`.
     pub(super) const fn in_reach(deadline: Tick, clock: Tick) -> bool {
         let ahead = Self::number(deadline, Self::TOP).saturating_sub(Self::number(clock, Self::TOP));
         ahead < BUCKETS as u64
     }
 
-    /// The far bucket of a timer that the top level cannot hold: the highest bit in which its last
-    /// granule and `clock` differ.
+    /// Returns the far bucket of a timer that the top level cannot hold: the highest bit in which
+    /// its last granule and `clock` differ.
     pub(super) const fn power(deadline: Tick, clock: Tick) -> usize {
         let last = deadline & !(Self::granule(Self::TOP) - 1);
         63u32.saturating_sub((last ^ clock).leading_zeros()) as usize

@@ -13,7 +13,7 @@ mod mutants;
 type Standard = Geometry<64, 3, 9>;
 type Small = Geometry<8, 2, 4>;
 
-/// A wheel over a vector, with the last `now` that it was given.
+/// A wheel over a vector, and the last `now` that was passed to it.
 pub(super) struct Bench<const B: usize, const S: u32, const D: usize> {
     pub(super) wheel: Coarse<usize, B, S, D>,
     pub(super) nodes: VecNodes<CoarseRecord<usize>>,
@@ -26,7 +26,7 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         Self { wheel: Coarse::NEW, nodes: VecNodes(Vec::new()), len: 0, now: 0 }
     }
 
-    /// A wheel whose clock has advanced to `now`.
+    /// Creates a wheel whose clock has advanced to `now`.
     pub(super) fn at(now: Tick) -> Self {
         let mut bench = Self::new();
         bench.pop(now);
@@ -159,8 +159,8 @@ fn behind_the_pass_there_is_one_tick() {
     assert_eq!(bench.pop(0), Some((Tick::MAX, Tick::MAX, 0)), "no tick follows");
 }
 
-/// Of buckets that end together, the coarsest leaves first, then far buckets, then the finer ones.
-/// Within a bucket timers leave in the order of arrival.
+/// When several buckets end together, the coarsest leaves first, then far buckets, then the finer
+/// buckets. Within a bucket timers leave in the order of arrival.
 #[test]
 fn buckets_that_end_together_leave_from_the_coarsest_on() {
     let end = 4 * Small::granule(3) * 8;
@@ -188,7 +188,7 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
     }
 }
 
-/// A far timer stands behind timers that are already in its top bucket, and before timers that
+/// A far timer leaves after the timers that are already in its top bucket, and before timers that
 /// arrive after it was inserted again.
 #[test]
 fn a_far_timer_keeps_its_place() {
@@ -213,8 +213,8 @@ fn a_far_timer_keeps_its_place() {
     }
 }
 
-/// A far timer and a later timer of a finer level expire at the same tick. Then the far timer
-/// stands first, since it arrived first.
+/// If a far timer and a timer that arrived later at a finer level expire at the same tick, the far
+/// timer leaves first, because it arrived first.
 #[test]
 fn a_far_timer_stands_before_finer_levels() {
     let granule = Small::granule(3);
@@ -245,7 +245,8 @@ fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     }
 }
 
-/// The budget goes to due timers first: no timer moves unless it is in their way.
+/// The budget goes to due timers first: a far timer moves only if the due timers cannot leave
+/// before it.
 #[test]
 fn what_is_due_leaves_before_anything_is_re_filed() {
     let granule = Small::granule(3);
@@ -386,7 +387,7 @@ fn idle_time_costs_nothing() {
     assert_eq!(bench.pop(Tick::MAX).map(|(_, _, popped)| popped), Some(p));
 }
 
-/// All links of the wheel, as the records state them.
+/// Returns all links of the wheel, as the records state them.
 fn links(bench: &Bench<64, 3, 9>) -> Vec<(Option<usize>, Option<usize>, u8, u8)> {
     let link =
         |record: &CoarseRecord<usize>| (record.links.next, record.links.prev, record.level, record.index);
@@ -413,7 +414,7 @@ fn a_reschedule_within_the_bucket_writes_the_deadline_alone() {
 
 #[test]
 fn a_reschedule_leaves_the_bucket_when_it_must() {
-    // The cases: another granule; a finer level, since the bound requires it; the past; now.
+    // The cases: another granule; a finer level, because the bound requires it; the past; now.
     for (now, deadline, level, expiry) in [
         (0, 4608, Some(3), 5120),
         (4000, 4100, Some(1), 4104),

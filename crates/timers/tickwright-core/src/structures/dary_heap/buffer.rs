@@ -9,8 +9,8 @@ use crate::structure::Handle;
 #[cfg(feature = "alloc")]
 use tickwright_nodes::hint;
 
-/// The most timers that a heap can hold: cells are numbered in 32 bits, and the last sequence
-/// number marks unused cells.
+/// The greatest number of timers that a heap can hold: cells are numbered in 32 bits, and the last
+/// sequence number marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
 /// The number of children per entry, as a type. [`Arity`] is implemented for the numbers that are
@@ -21,10 +21,10 @@ pub struct Degree<const D: usize>;
 /// The properties that depend on the number of children per entry.
 pub trait Arity {
     /// A type of size 0, with the alignment of a group of siblings of 16 bytes each, so siblings
-    /// share one cache line. On 32-bit targets it demands no alignment, as most of them have no
-    /// cache.
+    /// share one cache line. On 32-bit targets the type requires no alignment, because most of
+    /// these targets have no cache.
     type Line: Copy + Debug;
-    /// The empty list of lines: it gives a struct its alignment and takes no room.
+    /// The empty list of lines: it gives a struct its alignment and takes no space.
     const ALIGNED: [Self::Line; 0] = [];
     /// Whether a pop leaves a hole at the root for the next insert to fill. The 2-heap is
     /// the textbook heap, a reference for comparisons: its pop fills the root at once.
@@ -66,7 +66,7 @@ impl Arity for Degree<4> {
 /// One cell of the heap: the expiry, the sequence number among equals, and the node.
 ///
 /// Both fields count from the end of their range, so that an unused cell is all zeros. A static
-/// heap then takes no room in the image of a program.
+/// heap then takes no space in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
     /// [`Tick::MAX`] minus the expiry.
@@ -76,16 +76,16 @@ pub struct Entry<P> {
     pub(in crate::structures) node: Option<P>,
 }
 
-/// The number that entries are ordered by: the greater key leaves earlier.
+/// Returns the number by which entries are ordered: the entry with the greater key leaves earlier.
 #[inline]
 pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
     u128::from(!expiry) << 64 | u128::from(!sequence)
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. An unused cell is later than every entry, since no entry has the last
-    /// sequence number, so groups are always whole, and the search for the earliest sibling needs
-    /// no bound.
+    /// An unused cell. An unused cell is later than every entry, because no entry has the last
+    /// sequence number. Groups are therefore always whole, and the search for the earliest sibling
+    /// needs no bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -98,14 +98,14 @@ impl<P: Handle> Entry<P> {
         !self.numbers_to_end
     }
 
-    /// Whether this entry leaves before `other`.
+    /// Returns whether this entry leaves before `other`.
     #[inline]
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.key() > other.key()
     }
 
-    /// Expiry and sequence as one number, computed as [`key`] computes it. Comparisons of it need
-    /// no branch on equal expiries.
+    /// Returns expiry and sequence as one number, computed as [`key`] computes it. A comparison of
+    /// such numbers needs no branch for equal expiries.
     #[inline]
     pub(in crate::structures) fn key(&self) -> u128 {
         u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
@@ -133,17 +133,17 @@ impl<P: Handle, const D: usize> Group<P, D>
 where
     Degree<D>: Arity,
 {
-    /// Of unused cells.
+    /// A group of unused cells.
     pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
 /// The memory that holds the groups. The groups in use are `0..groups()`; all cells outside of them
-/// are empty. Over hooks a wrong buffer would lead to dangling pointers, so nobody outside of this
+/// are empty. Over hooks a wrong buffer would lead to dangling pointers, so no code outside this
 /// crate can name the trait.
 pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// A buffer without groups, which has allocated nothing.
     const NEW: Self;
-    /// [`Arity::LEAVES_HOLE`] of this buffer's groups.
+    /// The value of [`Arity::LEAVES_HOLE`] for this buffer's groups.
     const LEAVES_HOLE: bool;
 
     /// Makes room for `additional` more entries beyond `len`.
@@ -152,45 +152,46 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// [`Reject::Full`] when there is no room; nothing has changed then.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
 
-    /// The number of groups in use.
+    /// Returns the number of groups in use.
     fn groups(&self) -> usize;
 
     /// Sets the number of groups in use. New groups are empty. The caller must have emptied the
     /// groups that are dropped.
     fn set_groups(&mut self, groups: usize);
 
-    /// The group at `at`, or `None` if it is not in use.
+    /// Returns the group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
-    /// The group at `first + at`. `first` is known earlier than `at`, so an implementation adds
-    /// `first` to the address beforehand, and one addition is left to wait for `at`.
+    /// Returns the group at `first + at`. `first` is known earlier than `at`, so an implementation
+    /// adds `first` to the address beforehand, and only one addition has to wait for `at`.
     #[inline(always)]
     fn group_at_sum(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
         self.group(first + at)
     }
 
-    /// The group at `at`, which must be in use, for writing.
+    /// Returns the group at `at` for writing. The group must be in use.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
-    /// Prefetches `D` adjacent groups, if that pays.
+    /// Prefetches `D` adjacent groups, if prefetching pays off.
     #[inline]
     fn prefetch(&self, first: usize) {
         let _ = first;
     }
 
-    /// Whether every cell that the buffer has beyond the groups in use is empty.
+    /// Returns whether every cell that the buffer has beyond the groups in use is empty.
     fn rest_is_empty(&self) -> bool;
 
     /// Sets the number of groups in use to 0, whatever the cells hold.
     fn clear(&mut self);
 
-    /// The bytes that the buffer has allocated.
+    /// Returns the number of bytes that the buffer has allocated.
     fn heap_bytes(&self) -> usize {
         0
     }
 }
 
-/// The number of groups that `len` entries take. The root stands alone in the first group.
+/// Returns the number of groups that `len` entries take. The root is the only entry in the first
+/// group.
 #[must_use]
 pub const fn groups_for<const D: usize>(len: usize) -> usize {
     if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }
@@ -206,8 +207,8 @@ where
     pub(super) groups: Vec<Group<P, D>>,
 }
 
-/// With this many groups or more, the heap prefetches: half a mebibyte of groups of four over a
-/// slab.
+/// The heap prefetches if it has at least this many groups: half a mebibyte, for groups of four
+/// over a slab.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
 
@@ -222,7 +223,7 @@ where
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
-        // The root stands alone in its group, which has as many cells as the others.
+        // The root is the only entry in its group, which has as many cells as the others.
         if total <= MOST && total + D - 1 <= self.groups.capacity() * D {
             return Ok(());
         }
@@ -282,7 +283,7 @@ where
     }
 }
 
-/// Doubles for a single insert; otherwise allocates exactly what was requested.
+/// Doubles the vector for a single insert; otherwise allocates exactly what was requested.
 #[cfg(feature = "alloc")]
 #[cold]
 fn grow<P: Handle, const D: usize>(
@@ -302,9 +303,9 @@ where
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group lies beside the array, since the
-/// array length cannot be computed from `CAP`. The last group lies there, too, when `D` does not
-/// divide `CAP` evenly.
+/// Groups for `CAP` entries inside the queue. The root's group is outside the array, because the
+/// array length cannot be computed from `CAP`. The last group is outside the array too when `D`
+/// does not divide `CAP` evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>
@@ -355,7 +356,7 @@ where
             return None;
         }
         let (whole, _) = self.cells.as_chunks();
-        // 0 wraps around to an index that no array has.
+        // For the root, `at` is 0 and wraps around to an index that no array has.
         match whole.get(at.wrapping_sub(1)) {
             Some(group) => Some(group),
             None if at == 0 => Some(&self.root.cells),
@@ -417,7 +418,7 @@ where
     }
 }
 
-/// An empty slice. A constant may not borrow an empty array mutably; a function may.
+/// Returns an empty slice. A constant cannot borrow an empty array mutably, but a function can.
 const fn nothing<T>() -> &'static mut [T] {
     &mut []
 }

@@ -40,8 +40,8 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
 
-    // The hole that a pop leaves: its flag is set without a hole, cleared with a hole, and set in
-    // an empty heap.
+    // The hole that a pop leaves: the test sets its flag without a hole, clears it with a hole, and
+    // sets it in an empty heap.
     let said = if D == 4 { Violation::UnusedCell } else { Violation::Head };
     assert_eq!(broken(&|heap, _| heap.hole = true), said);
     let (mut heap, mut records) = whole::<B, D>();
@@ -77,11 +77,11 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         }
     }
     assert_eq!(edit(root, &|entry| entry.ticks_to_end = !9), Violation::HeapOrder);
-    // Swaps two equals: only the sequence number shows it.
+    // Swaps two equals: only the sequence numbers show the swap.
     assert_eq!(edit(root, &|entry| entry.numbers_to_end = !6), Violation::HeapOrder);
     assert_eq!(edit(root + 1, &|entry| entry.numbers_to_end = !0), Violation::Sequence);
 
-    // Breaks unused cells, before the root and behind the last entry.
+    // Breaks unused cells, before the root and after the last entry.
     for cell in (0..root).chain(root + 7..groups * D) {
         assert_eq!(edit(cell, &|entry| entry.ticks_to_end = !0), Violation::UnusedCell);
         assert_eq!(edit(cell, &|entry| entry.numbers_to_end = !0), Violation::UnusedCell);

@@ -1,8 +1,8 @@
 //! Moves entries to their places: sifts and renumbering. Every move of an entry updates its node,
-//! so positions are right at each step, except that of the hole. Only `renumber` updates them at
-//! its end.
+//! so all positions are correct at each step, except that of the hole. Only `renumber` updates the
+//! positions at its end.
 //!
-//! The sifts are always inlined: in a call their arguments would not fit in registers.
+//! The sifts are always inlined: the arguments of a call would not fit in registers.
 
 use super::buffer::{Buffer, Entry};
 use super::siblings::earliest;
@@ -14,19 +14,19 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     /// whole.
     pub(crate) const ROOT: usize = D - 1;
 
-    /// The group that holds the children of the entry in `cell`.
+    /// Returns the group that holds the children of the entry in `cell`.
     #[inline]
     pub(super) const fn children(cell: usize) -> usize {
         cell - (D - 2)
     }
 
-    /// The parent cell of `cell`, which must not be the root.
+    /// Returns the parent cell of `cell`, which must not be the root.
     #[inline]
     pub(super) const fn parent(cell: usize) -> usize {
         cell / D + (D - 2)
     }
 
-    /// The entry in a cell; an empty entry if the cell does not exist.
+    /// Returns the entry in a cell; an empty entry if the cell does not exist.
     #[inline]
     pub(crate) fn entry(&self, cell: usize) -> Entry<P> {
         self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
@@ -41,7 +41,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
 
     /// Inserts an entry at the hole or above it: later parents move down. Returns its cell.
     ///
-    /// Here and below, functions pass an entry as its parts, which fit in registers. A load of a
+    /// Here and below, functions pass the parts of an entry, which fit in registers. A load of a
     /// whole entry would wait for the stores of its parts.
     #[inline(always)]
     pub(crate) fn rise(&mut self, nodes: &mut impl Nodes<P, R>, mut hole: usize, key: u128, p: P) -> usize {
@@ -85,7 +85,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     /// Inserts an entry at the hole, above it or below it. Returns its cell.
     #[inline(always)]
     pub(crate) fn settle(&mut self, nodes: &mut impl Nodes<P, R>, hole: usize, key: u128, p: P) -> usize {
-        // The root may be a hole: then no entry rises into it.
+        // The root can be a hole, into which no entry rises.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)
@@ -94,9 +94,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts them
-    /// in place with its own heapsort: the path is cold, and needs no memory. A sorted array is a
-    /// heap.
+    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts the
+    /// entries in place by heapsort, because this path is rare and must not need memory. A sorted
+    /// array is a heap.
     #[cold]
     pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {

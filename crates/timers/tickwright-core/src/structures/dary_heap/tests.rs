@@ -1,5 +1,4 @@
-//! Compares the behavior through both shells with a sorted vector, and calls `check` after every
-//! operation.
+//! Compares heaps over both storages with a sorted vector, and calls `check` after every operation.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -154,8 +153,8 @@ fn a_hole_is_filled_before_a_renumbering() {
     }
 }
 
-/// The bug of two published heaps: the entry that takes the place of a removed one may have to
-/// rise.
+/// Tests for a bug of two published heaps: the entry that takes the place of a removed entry might
+/// have to rise.
 fn remove_everywhere<F: Family>() {
     for size in 1..=40u32 {
         for victim in 0..size {
@@ -210,7 +209,7 @@ fn big_heaps_give_everything_back_in_order() {
 fn a_timer_takes_28_bytes() {
     let count = 100_000;
     let queue: SlabQueue<DaryHeap<4>, u32> = SlabQueue::with_capacity(count).unwrap();
-    // Unused bytes: three cells before the root, one cell behind the last entry, and index 0 of the
+    // Unused bytes: three cells before the root, one cell after the last entry, and index 0 of the
     // slab.
     assert_eq!(queue.heap_bytes(), 28 * count + 4 * 16 + 12);
 }
@@ -227,8 +226,9 @@ fn more_than_can_be_had_is_full() {
     assert_eq!(SlabQueue::<BoundedHeap<2, 9>, u8>::with_capacity(10).err(), Some(Reject::Full));
 }
 
-/// What `reserve` granted is there: for each number of entries, before and after others, directly
-/// and through both shells. It allocates nothing for entries that fit.
+/// Checks that the memory that `reserve` granted exists: for each number of entries, before and
+/// after other entries, directly and through both storages. A call of `reserve` allocates nothing
+/// for entries that already fit.
 #[test]
 fn a_reservation_has_a_cell_for_each_entry() {
     fn of<const D: usize>()
@@ -265,7 +265,7 @@ fn a_reservation_has_a_cell_for_each_entry() {
     of::<4>();
 }
 
-/// On 32-bit targets they are not aligned to lines.
+/// On 32-bit targets, groups are not aligned to lines.
 #[test]
 fn groups_lie_on_lines() {
     fn bytes<P: Handle, const D: usize>() -> (usize, usize)

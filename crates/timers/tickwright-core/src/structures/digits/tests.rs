@@ -1,8 +1,8 @@
 use super::BucketNumber;
 use crate::contract::Tick;
 
-/// A level is `BITS` bits. The test looks just below each edge of a level and at it, from clock 0
-/// and from a clock with that digit.
+/// A level is `BITS` bits. The test checks the ticks at and just below each edge of a level, from
+/// clock 0 and from a clock with that digit.
 #[test]
 fn a_bucket_is_the_highest_digit_that_differs() {
     for level in 1..11 {
@@ -18,7 +18,7 @@ fn a_bucket_is_the_highest_digit_that_differs() {
     assert_eq!(BucketNumber::<2>::of(0, Tick::MAX), BucketNumber::new(63, 1));
 }
 
-/// The example of the module's page: 70000 seen from the four clocks of its life.
+/// The example of the wheel's page: the timer for 70000 at the four clocks of its life.
 #[test]
 fn the_worked_life_names_the_right_buckets() {
     let expected = [(1000, (2, 17)), (69_700, (1, 5)), (69_990, (0, 48)), (70_000, (0, 48))];
@@ -47,8 +47,8 @@ fn bounds_hold<const BUCKETS: usize>(levels: u32) {
             assert!((first..=last).contains(&expiry));
             // Above level 0 the granule begins after the clock, so the clock is not inside it yet.
             assert!(at.level() == 0 || first > clock, "{clock}, {expiry}");
-            // Every tick of the granule has the same bucket; the ticks beside it have other
-            // buckets.
+            // Every tick of the granule has the same bucket; the ticks just outside the granule
+            // have other buckets.
             assert_eq!((Number::of(clock, first.max(clock)), Number::of(clock, last)), (at, at));
             if let Some(after) = last.checked_add(1) {
                 assert_ne!(Number::of(clock, after), at);

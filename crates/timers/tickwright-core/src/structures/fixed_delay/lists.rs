@@ -14,17 +14,17 @@ pub(super) const LISTS: usize = 256;
 pub(super) struct DelayList<P> {
     /// The delay of the timers that are appended here, in ticks. An empty list keeps its delay.
     pub(super) delay: Span,
-    /// The last timer. None when the list is empty.
+    /// The last timer, or `None` when the list is empty.
     pub(super) tail: Option<P>,
     /// Whether the list has held two timers since it was last empty. If it has not, another delay
-    /// may take the list.
+    /// can take the list.
     pub(super) shared: bool,
 }
 
 impl<P: Handle> DelayList<P> {
     const EMPTY: Self = Self { delay: 0, tail: None, shared: false };
 
-    /// Appends `p` behind the tail, which must not be later than `p`.
+    /// Appends `p` after the tail, which must not be later than `p`.
     #[inline]
     pub(super) fn link(
         &mut self,
@@ -58,15 +58,15 @@ impl<P: Handle> Lists<P> {
         }
     }
 
-    /// The number of the only list that a delay may have. The multiplier is 2^64 divided by the
-    /// golden ratio, so delays in arithmetic progression spread evenly over the highest bits of the
-    /// product.
+    /// Returns the number of the only list that a delay can use. The multiplier is 2^64 divided by
+    /// the golden ratio, so delays in arithmetic progression spread evenly over the highest bits of
+    /// the product.
     #[inline]
     pub(super) const fn number_of(delay: Span) -> usize {
         (delay.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (Span::BITS - LISTS.ilog2())) as usize
     }
 
-    /// Whether `p` is the last node of a list.
+    /// Returns whether `p` is the last node of a list.
     #[inline]
     pub(super) fn ends_at(&self, number: usize, p: P) -> bool {
         self.0.get(number).is_some_and(|list| list.tail == Some(p))
@@ -80,8 +80,8 @@ impl<P: Handle> Lists<P> {
         }
     }
 
-    /// Empties the list if `p` is its only timer. Another delay may have taken a list of a single
-    /// timer; then that timer is alone in the heap.
+    /// Empties the list if `p` is its only timer. If the list had a single timer, another delay
+    /// might have taken the list; that timer is then only in the heap.
     #[inline]
     pub(super) fn leave(&mut self, number: Option<usize>, p: P) {
         if let Some(list) = number.and_then(|number| self.0.get_mut(number))
@@ -97,7 +97,7 @@ impl<P: Handle> Lists<P> {
         self.0.fill(DelayList::EMPTY);
     }
 
-    /// The bytes that the table has allocated.
+    /// Returns the number of bytes that the table has allocated.
     pub(super) fn heap_bytes(&self) -> usize {
         self.0.capacity() * size_of::<DelayList<P>>()
     }

@@ -10,16 +10,17 @@ use crate::structures::dary_heap::InCell;
 /// mean.
 #[derive(Debug)]
 pub struct FixedDelayRecord<P> {
-    /// When it is due.
+    /// The tick at which the timer is due.
     pub(super) expiry: Tick,
-    /// The node behind this one in its list. In a free slot of a slab: the next free slot.
+    /// The node after this one in its list. In a free slot of a slab: the next free slot.
     pub(super) next: Option<P>,
     /// The node before this one in its list. A node without `prev` has an entry in the heap.
     pub(super) prev: Option<P>,
-    /// In the heap: the cell of its entry. Inside a list: the list's number.
+    /// If the node has an entry in the heap: the cell of this entry. Inside a list: the list's
+    /// number.
     pub(super) place: u32,
-    /// In the heap: the list's number plus 1, or 0 without a list; the heap's entry has the arrival
-    /// number. Inside a list: the arrival number.
+    /// If the node has an entry in the heap: the list's number plus 1, or 0 without a list. (The
+    /// entry has the arrival number.) Inside a list: the arrival number.
     pub(super) mark: u32,
 }
 
@@ -29,26 +30,26 @@ const _: () = assert!(size_of::<FixedDelayRecord<core::num::NonZeroU32>>() == 24
 /// Where a node stands, according to its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<P> {
-    /// The node has an entry in the heap. The node is the head of a list, or alone.
+    /// The node has an entry in the heap. It is the head of a list, or belongs to no list.
     InHeap { cell: usize, list: Option<usize> },
-    /// The node stands in a list behind the node `prev`.
+    /// The node directly follows the node `prev` in a list.
     Inside { prev: P, list: usize },
 }
 
 impl<P: Handle> FixedDelayRecord<P> {
-    /// The record of a node whose entry goes into the heap; the heap sets the cell.
+    /// Returns the record of a node whose entry goes into the heap; the heap sets the cell.
     #[inline]
     pub(super) fn in_heap(expiry: Tick, next: Option<P>, list: Option<usize>) -> Self {
         Self { expiry, next, prev: None, place: 0, mark: list.map_or(0, |list| list as u32 + 1) }
     }
 
-    /// The record of a node inside a list.
+    /// Returns the record of a node inside a list.
     #[inline]
     pub(super) fn inside(expiry: Tick, prev: P, next: Option<P>, list: usize, arrival: u32) -> Self {
         Self { expiry, next, prev: Some(prev), place: list as u32, mark: arrival }
     }
 
-    /// Where the node stands.
+    /// Returns where the node stands.
     #[inline]
     pub(super) fn place(&self) -> Place<P> {
         match self.prev {

@@ -1,5 +1,5 @@
-//! Compares both shells with a sorted vector. Also damages lists deliberately, and `check` must
-//! find the damage.
+//! Compares queues over both storages with a sorted vector. Other tests damage lists deliberately,
+//! and `check` must find the damage.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -19,7 +19,7 @@ const IDS: u32 = 48;
 
 const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
 
-/// The shortest delays, up to `count`, that hash to the list of delay 7.
+/// Returns the shortest delays, up to `count`, that hash to the list of delay 7.
 fn colliding(count: usize) -> Vec<Span> {
     let number = Lists::<usize>::number_of(7);
     (7..).filter(|&delay| Lists::<usize>::number_of(delay) == number).take(count).collect()
@@ -68,7 +68,7 @@ delays! {
 }
 
 delays! {
-    /// Delays that hash to the same list; one of them comes more often.
+    /// Delays that hash to the same list; one of the delays is more frequent.
     Collisions, random => {
         let known = [7, 384, 617, 994, 1227, 1371];
         known[(random.below(8) as usize).saturating_sub(2)]
@@ -103,7 +103,7 @@ fn used_up_arrival_numbers_are_given_again_in_order() {
 
 type Queue = SlabQueue<FixedDelay, u32>;
 
-/// The values in the order in which their timers leave.
+/// Returns the values in the order in which their timers leave.
 fn drain(queue: &mut Queue) -> Vec<u32> {
     queue.expired(Tick::MAX).map(|timer| timer.value).collect()
 }
@@ -155,7 +155,7 @@ fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 48, Ok(())));
 }
 
-/// The delay of the list that the colliding delays share, and whether the list is shared.
+/// Returns the delay of the list that the colliding delays share, and whether the list is shared.
 fn list(queue: &Queue) -> (Span, bool) {
     let list = queue.store.order.lists.0[Lists::<usize>::number_of(7)];
     (list.delay, list.shared)
@@ -247,13 +247,14 @@ fn many_timers_of_few_and_of_many_delays_leave_in_order() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// With room for all entries a timer takes 48 bytes; otherwise only the present entries take room.
+/// If there is room for all entries, a timer takes 48 bytes. Otherwise only the entries that exist
+/// take room.
 #[test]
 fn a_timer_takes_32_bytes_and_16_in_the_heap() {
     let table = LISTS * 16;
     let count = 100_000;
     let queue = Queue::with_capacity(count).unwrap();
-    // Unused bytes: three cells before the root, one cell behind the last entry, and index 0 of the
+    // Unused bytes: three cells before the root, one cell after the last entry, and index 0 of the
     // slab.
     assert_eq!(queue.heap_bytes(), 48 * count + 4 * 16 + 32 + table);
     let mut queue = Queue::new();
@@ -289,7 +290,7 @@ fn records(count: usize) -> Records {
 
 /// Timers 1 to 3 have delay 20 and are due at 20, 20 and 25. Timers 4 and 5 have delay 7 and are
 /// due at 12. Timer 6 has a delay of 384, which hashes to the list of delay 7, so timer 6 is in the
-/// heap without a list. Timer 7 is alone in its list.
+/// heap without a list. Timer 7 is the only timer in its list.
 fn whole() -> (Delays<Id>, Records) {
     let mut queue = Delays::NEW;
     let mut records = records(9);
@@ -313,7 +314,7 @@ fn broken(wound: impl Fn(&mut Delays<Id>, &mut Records)) -> Violation {
 fn every_broken_field_is_found() {
     let number = |delay| Lists::<Id>::number_of(delay);
 
-    // Damages the number of nodes, and makes a circle of links.
+    // Damages the number of nodes, and links nodes in a circle.
     let (queue, nodes) = whole();
     for len in [6, 8] {
         assert_eq!(queue.check(&nodes, len), Err(Violation::Count));
@@ -389,9 +390,9 @@ fn a_queue_without_lists_is_a_heap() {
     assert!(order.eq(expected.chain((1..40).filter(|id| id % 3 == 2 && *id != 5)).chain([5])));
 }
 
-/// A reschedule when no memory for an entry is available. The timer stays in its list, in the order
-/// of expiry. After that, a new timer with the delay of the list may be due before the list's last
-/// timer. Then the list does not accept the new timer.
+/// If a reschedule gets no memory for an entry, the timer stays in its list, in the order of
+/// expiry. After that, a new timer with the delay of the list can be due before the list's last
+/// timer, and the list then does not accept the new timer.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {
@@ -424,15 +425,16 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             order.push(popped.handle);
         }
         assert_eq!((order.len(), queue.check(&records, 0)), (5, Ok(())));
-        // Equals in the order of their arrival: 3 at 30, 4 at 40, then 2, 1, then 5 at 41.
+        // The order of expiry, equals by arrival: 3 at 30, 4 at 40, then 2, 1, then 5 at 41.
         let at = |id| order.iter().position(|other| *other == id).unwrap();
         assert!(at(2) < at(1) && (expiry < 30 || at(3) < at(2)) && (expiry < 40 || at(4) < at(2)));
         assert_eq!(at(1) < at(5), expiry <= 41);
     }
 }
 
-/// A list whose last timer is late, since that timer got no memory for an entry of its own. A
-/// timer from the middle that is re-armed with the list's delay must not go behind it.
+/// The last timer of a list is later than the list's delay requires, because it got no memory for
+/// its own entry. A timer from the middle that is re-armed with the list's delay must not be placed
+/// after that timer.
 #[test]
 fn a_rearm_does_not_go_behind_a_later_tail() {
     let mut queue: Delays<Id> = Delays::NEW;

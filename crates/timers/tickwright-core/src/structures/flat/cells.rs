@@ -14,7 +14,8 @@ pub struct Cell<P> {
 }
 
 impl<P: Copy> Cell<P> {
-    /// Copies the fields one by one. A copy of the whole would wait for the stores of its parts.
+    /// Copies the fields one by one. A copy of the whole cell would wait for the stores of its
+    /// fields.
     #[inline(always)]
     fn copy_from(&mut self, other: &Self) {
         self.expiry = other.expiry;
@@ -28,9 +29,9 @@ pub trait Cells<P>: Sized {
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
     fn len(&self) -> usize;
     fn get(&self, at: usize) -> Option<Cell<P>>;
-    /// The index of the cell of `node`, which is due at `expiry`.
+    /// Returns the index of the cell of `node`, which is due at `expiry`.
     fn find(&self, expiry: Tick, node: P) -> usize;
-    /// Inserts a cell in front of all cells with the same or an earlier expiry. The caller has made
+    /// Inserts a cell before all cells with the same or an earlier expiry. The caller has made
     /// room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
@@ -49,17 +50,17 @@ pub trait Cells<P>: Sized {
 /// In an array of up to this many cells, a walk finds the place and moves the cells one by one.
 const WALKED: usize = 64;
 
-/// With fewer cells in front of a free one, no branch depends on the new cell's place.
+/// With fewer cells before the free cell, no branch depends on the new cell's place.
 const TINY: usize = 8;
 
-/// The number of cells that are later than `expiry`.
+/// Returns the number of cells that are later than `expiry`.
 #[inline]
 fn later<P>(cells: &[Cell<P>], expiry: Tick) -> usize {
     cells.partition_point(|cell| cell.expiry > expiry)
 }
 
-/// The index of the cell of `node`, which is due at `expiry`. If no cell names `node`, the number
-/// of cells.
+/// Returns the index of the cell of `node`, which is due at `expiry`, or the number of cells if no
+/// cell names `node`.
 #[inline(always)]
 fn find<P: PartialEq>(cells: &[Cell<P>], expiry: Tick, node: P) -> usize {
     if cells.len() <= TINY {
@@ -70,14 +71,14 @@ fn find<P: PartialEq>(cells: &[Cell<P>], expiry: Tick, node: P) -> usize {
     first + cells.iter().skip(first).take_while(|cell| cell.node != node).count()
 }
 
-/// Writes `new` in front of all cells with the same or an earlier expiry. The last cell is free.
-/// Returns the new cell's index.
+/// Writes `new` before all cells with the same or an earlier expiry. The last cell is free. Returns
+/// the new cell's index.
 #[inline(always)]
 fn insert_among_few<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     let Some((mut free, mut others)) = cells.split_last_mut() else { return 0 };
     if others.len() < TINY {
-        // All cells are read and written, since no branch predictor can guess the place.
-        // Invariant: `next` belongs behind all cells before this one.
+        // All cells are read and written, since no branch predictor can guess the place. Invariant:
+        // `next` belongs after all cells that the loop has passed.
         let (mut next, mut at) = (new, 0);
         for cell in others {
             let stays = cell.expiry > next.expiry;
@@ -91,7 +92,7 @@ fn insert_among_few<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
         free.copy_from(&next);
         return at;
     }
-    // Invariant: all cells behind the free one belong behind the new one.
+    // Invariant: all cells after the free cell belong after the new cell.
     while let Some((cell, before)) = others.split_last_mut() {
         if cell.expiry > new.expiry {
             free.copy_from(&new);
@@ -113,8 +114,8 @@ fn insert_among_any<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     insert_among_few(cells, new)
 }
 
-/// Replaces the cell at `at`, and moves the cells between its place and that of `new`, otherwise as
-/// [`insert_among_few`].
+/// Replaces the cell at `at`, and moves the cells between this place and the place of `new`. The
+/// order is that of [`insert_among_few`].
 #[inline(always)]
 fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize {
     if cells.len() > WALKED {
@@ -128,7 +129,7 @@ fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize
         }
         return insert_among_few(cells, new);
     }
-    // Invariant: cell `at` is free, and all cells in front of it belong there.
+    // Invariant: cell `at` is free, and all cells before it belong before `new`.
     while at + 1 < cells.len() && cells[at + 1].expiry > new.expiry {
         cells[at] = cells[at + 1];
         at += 1;
@@ -218,7 +219,7 @@ impl<P: Copy + PartialEq> Cells<P> for Growing<P> {
     }
 }
 
-/// `CAP` cells in the queue itself. Cells that are not in use hold nothing, and are all zeros.
+/// `CAP` cells in the queue itself. Unused cells hold no timer and are all zeros.
 #[derive(Debug)]
 pub struct Inline<P, const CAP: usize> {
     pub(super) cells: [Cell<Option<P>>; CAP],

@@ -1,4 +1,4 @@
-//! Verifies all invariants.
+//! Verifies all invariants of the ladder.
 
 use alloc::vec::Vec;
 
@@ -38,7 +38,7 @@ impl<P: Handle> Ladder<P> {
         hold(waiting + self.run.len() == len, Violation::Count)
     }
 
-    /// Invariants 1 and 2.
+    /// Verifies invariants 1 and 2.
     fn check_run(&self, nodes: &impl View<P, Self>) -> Result<(), Violation> {
         let (mut before, mut result) = (None, Ok(()));
         for (tick, slot) in self.run.iter() {
@@ -55,7 +55,7 @@ impl<P: Handle> Ladder<P> {
         hold(self.run.last().is_none_or(|last| u128::from(last) <= self.run_end), Violation::Head)
     }
 
-    /// Invariants 3 and 4.
+    /// Verifies invariants 3 and 4.
     fn check_rungs(&self) -> Result<(), Violation> {
         let rungs = self.rungs.get(..self.depth).ok_or(Violation::Count)?;
         let ends = rungs.iter().map(|rung| (rung.end, u128::from(rung.start)));
@@ -86,7 +86,7 @@ impl<P: Handle> Ladder<P> {
         )
     }
 
-    /// Invariants 5 to 7.
+    /// Verifies invariants 5 to 7.
     fn check_place(
         &self,
         nodes: &impl View<P, Self>,

@@ -7,9 +7,9 @@
 //!          [16] -> [7 ]   len = 23                  all chunks are full but
 //!                                                   the first and the last
 //! ```
-//! The pool grows by segments of 8 chunks, so its growth moves no entries. A list is appended to at
-//! its end, and read chunk by chunk from its head. A chunk that has been read returns to the pool
-//! at once.
+//! The pool grows by segments of 8 chunks, so its growth moves no entries. Entries are appended at
+//! the end of a list, and read chunk by chunk from its head. A chunk returns to the pool as soon as
+//! it has been read.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,46 +18,47 @@ use core::ops::Range;
 use super::record::Entry;
 use crate::contract::Reject;
 
-/// The entries of a chunk.
+/// The number of entries in a chunk.
 pub(super) const CHUNK: usize = 16;
 
-/// The entries of a segment, as a power of two.
+/// The number of entries in a segment, as a power of two.
 const SEGMENT: u32 = 7;
 
-/// The chunks of a segment.
+/// The number of chunks in a segment.
 const CHUNKS: usize = 1 << (SEGMENT - BITS);
 
 /// The mask of an index in a chunk, and the number of its bits.
 const INDEX: u32 = CHUNK as u32 - 1;
 const BITS: u32 = CHUNK.trailing_zeros();
 
-/// No chunk.
+/// The number that means: no chunk.
 const NONE: u32 = u32::MAX;
 
 /// A list of entries in the order of their appends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     head: u32,
-    /// The cell for the next entry. At the start of a chunk: a new chunk is needed.
+    /// The cell for the next entry. If it is at the start of a chunk, the next entry needs a new
+    /// chunk.
     end: u32,
     pub(super) len: u32,
     /// The number of entries that have been taken from the first chunk; 0 for an empty list.
     pub(super) taken: u8,
-    /// Timers of one tick may not be in the order of their arrival.
+    /// Whether timers of one tick might not be in the order of their arrival.
     pub(super) mixed: bool,
 }
 
 impl List {
     pub(super) const EMPTY: Self = Self { head: NONE, end: 0, len: 0, taken: 0, mixed: false };
 
-    /// The number of entries in the first chunk.
+    /// Returns the number of entries in the first chunk.
     #[inline]
     pub(super) fn in_chunk(&self) -> usize {
         (self.len as usize).min(CHUNK - self.taken as usize)
     }
 }
 
-/// Some chunks.
+/// Some chunks, and their links.
 #[derive(Debug)]
 struct Segment {
     entries: [Entry; 1 << SEGMENT],
@@ -75,13 +76,13 @@ pub(super) struct Pool {
     free: u32,
 }
 
-/// The segment of a cell, and the place of the cell there.
+/// Returns the segment of a cell, and the index of the cell in that segment.
 #[inline]
 const fn cell(end: u32) -> (usize, usize) {
     ((end >> SEGMENT) as usize, (end & ((1 << SEGMENT) - 1)) as usize)
 }
 
-/// The segment of a chunk, and the place of the chunk there.
+/// Returns the segment of a chunk, and the index of the chunk in that segment.
 #[inline]
 const fn place(chunk: u32) -> (usize, usize) {
     (chunk as usize / CHUNKS, chunk as usize % CHUNKS)
@@ -90,7 +91,7 @@ const fn place(chunk: u32) -> (usize, usize) {
 impl Pool {
     pub(super) const NEW: Self = Self { segments: Vec::new(), used: 0, free: NONE };
 
-    /// Makes room for `chunks` in total.
+    /// Makes room for `chunks` chunks in total.
     pub(super) fn reserve(&mut self, chunks: usize) -> Result<(), Reject> {
         let missing = chunks.div_ceil(CHUNKS).saturating_sub(self.segments.len());
         self.segments.try_reserve(missing).map_err(|_| Reject::Full)?;
@@ -113,7 +114,7 @@ impl Pool {
         self.segments.len() * size_of::<Segment>() + self.segments.capacity() * size_of::<Box<[Segment; 1]>>()
     }
 
-    /// The next chunk of a chunk, for writing.
+    /// Returns the link from a chunk to its next chunk, for writing.
     #[inline]
     fn next_mut(&mut self, chunk: u32) -> &mut u32 {
         let (segment, at) = place(chunk);
@@ -136,7 +137,7 @@ impl Pool {
     #[inline(never)]
     fn extend(&mut self, list: &mut List) {
         let at = if self.free == NONE {
-            // The room suffices: the ladder has reserved it.
+            // The room suffices, because the ladder has reserved it.
             debug_assert!((self.used as usize) < self.segments.len() * CHUNKS, "too few chunks");
             let at = self.used;
             self.used += 1;
@@ -156,7 +157,7 @@ impl Pool {
     }
 
     /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the
-    /// chunk and their places.
+    /// chunk and the places of these entries.
     #[inline]
     pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
         let from = list.taken as usize;
@@ -179,7 +180,7 @@ impl Pool {
     }
 
     /// Keeps the entries for which `keep` is true, in a list whose entries are all in one chunk.
-    /// Returns the number of the others. No branch depends on `keep`.
+    /// Returns the number of removed entries. No branch depends on `keep`.
     #[inline]
     pub(super) fn compact(&mut self, list: &mut List, mut keep: impl FnMut(Entry) -> bool) -> usize {
         let (segment, place) = place(list.head);
@@ -203,21 +204,21 @@ impl Pool {
         dropped
     }
 
-    /// A chunk.
+    /// Returns the entries of a chunk.
     #[inline]
     fn chunk(&self, chunk: u32) -> Option<&[Entry; CHUNK]> {
         let (segment, at) = place(chunk);
         self.segments.get(segment)?[0].entries.as_chunks().0.get(at)
     }
 
-    /// The first chunk of a list, for a prefetch.
+    /// Returns the first chunk of a list, for a prefetch.
     #[inline]
     pub(super) fn first_chunk(&self, list: &List) -> &[Entry] {
         let chunk = if list.len == 0 { None } else { self.chunk(list.head) };
         chunk.map_or(&[], |chunk| &chunk[list.taken as usize..][..list.in_chunk()])
     }
 
-    /// The entries of each chunk, in order.
+    /// Iterates over the entries of each chunk of a list, in order.
     #[inline]
     pub(super) fn parts(&self, list: &List) -> impl Iterator<Item = &[Entry]> + '_ {
         let (mut from, mut left) = (list.taken as usize, list.len as usize);
@@ -234,7 +235,7 @@ impl Pool {
         })
     }
 
-    /// All entries, in order.
+    /// Iterates over all entries of a list, in order.
     pub(super) fn iter(&self, list: &List) -> impl Iterator<Item = Entry> + '_ {
         self.parts(list).flatten().copied()
     }

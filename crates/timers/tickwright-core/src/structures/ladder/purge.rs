@@ -1,4 +1,4 @@
-//! Drops dead entries before they are too many.
+//! Drops dead entries before there are too many of them.
 //!
 //! A purge passes through all lists, some entries at a time. It reads a list from its head, and
 //! appends the live entries to a second list, which then takes the place of the first.
@@ -8,11 +8,11 @@ use super::record::Entry;
 use super::state::{Ladder, Purge};
 use crate::structure::{Handle, View};
 
-/// One call reads this many entries or a few more, and looks at so many lists.
+/// One call reads this many entries or a few more, and visits at most [`LISTS_AT_ONCE`] lists.
 const ENTRIES_AT_ONCE: usize = 32;
 const LISTS_AT_ONCE: usize = 64;
 
-/// One call moves this many chunks of a list that is being divided.
+/// The number of chunks that one call moves out of a list that is being divided.
 const CHUNKS_AT_ONCE: usize = 4;
 
 impl<P: Handle> Ladder<P> {
@@ -87,7 +87,7 @@ impl<P: Handle> Ladder<P> {
         P::from_number(entry.slot()).is_some_and(|p| nodes.record_mut(p).keep_or_drop(entry))
     }
 
-    /// The bucket of a list that the purge has read may be empty now.
+    /// Unmarks the bucket of a list that the purge has read, if the list is now empty.
     fn unmark_if_empty(&mut self, list: usize) {
         if self.lists[list].len == 0
             && let Some((rung, bucket)) = self.place_of(list)
@@ -99,29 +99,32 @@ impl<P: Handle> Ladder<P> {
     /// Makes room for one more entry, although the memory for entries is used up.
     #[cold]
     pub(super) fn purge_until_there_is_room(&mut self, nodes: &mut impl View<P, Self>) {
-        // Fewer timers pend than there is memory for, so entries are dead.
+        // Fewer timers are pending than the memory can hold entries, so some entries are dead.
         while self.entries >= self.limit && self.dead() > 0 {
             self.purge_some(nodes);
         }
     }
 }
 
-/// A purge begins when more entries than these are dead: a quarter as many as timers, and some more
-/// if there are few timers. A purge reads five entries for each that it drops, or fewer then.
+/// Returns the number of dead entries above which a purge begins: a quarter of the number of
+/// timers, plus a few if there are few timers. A purge then reads at most five entries for each
+/// entry that it drops.
 #[inline]
 const fn few_dead(timers: usize) -> usize {
     let more = timers / 8;
     timers / 4 + 8 + if more < 128 { more } else { 128 }
 }
 
-/// The most entries of `timers` timers. The last ones are those that die while a purge reads.
+/// Returns the greatest number of entries for `timers` timers. The last summands count the entries
+/// that die while a purge reads.
 pub(super) const fn most_entries(timers: usize) -> usize {
     timers + few_dead(timers) + timers / 16 + 2
 }
 
-/// The most chunks for this many entries in this many lists. All are full, except the last of each
-/// list, of a purge, of the two parts of the list that is being divided, and of one that is read. A
-/// list of each rung, and one that is being divided, may have been taken in part.
+/// Returns the greatest number of chunks for `entries` entries in `lists` lists. All chunks are
+/// full, except the last chunk of each list, of a purge, of the two parts of the list that is being
+/// divided, and of a list that is being read. In addition, entries might have been taken from the
+/// first chunk of one list per rung, and of the list that is being divided.
 pub(super) fn most_chunks(entries: usize, lists: usize, rungs: usize) -> usize {
     let others = if rungs == 0 { 3 } else { 5 };
     entries.min(entries / CHUNK + lists + rungs + others) + 1

@@ -28,7 +28,7 @@ impl<P: Handle> Ladder<P> {
         sequence
     }
 
-    /// The tick that `next_wake` returns.
+    /// Returns the tick that `next_wake` returns.
     #[inline]
     fn wake(&self) -> Option<Tick> {
         if self.live == 0 {
@@ -37,8 +37,9 @@ impl<P: Handle> Ladder<P> {
         Some(self.run.first().map_or_else(|| self.earliest_outside(), |(tick, _)| tick))
     }
 
-    /// Puts a timer, which has just been armed for `expiry`, into the run or into a bucket. The
-    /// ladder counts it as pending. Returns whether it is the first of the run.
+    /// Inserts a timer that has just been armed for `expiry` into the run or into a bucket. The
+    /// ladder already counts the timer as pending. Returns whether it is the first timer of the
+    /// run.
     #[inline]
     fn place(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if u128::from(expiry) >= self.run_end {
@@ -48,7 +49,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The rest of [`place`](Self::place), for a tick before the run's end.
+    /// The part of [`place`](Self::place) for a tick before the run's end.
     #[inline]
     fn place_in_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.run.len() < LONG && self.run.fits(expiry) {
@@ -57,7 +58,7 @@ impl<P: Handle> Ladder<P> {
         self.place_in_full_run(nodes, p, expiry, now);
     }
 
-    /// The rest of [`place`](Self::place), for a tick at or after the run's end.
+    /// The part of [`place`](Self::place) for a tick at or after the run's end.
     #[inline(never)]
     fn place_outside(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.entries == 0 && self.extend_run(expiry, now) {
@@ -69,7 +70,8 @@ impl<P: Handle> Ladder<P> {
         self.file_again(nodes, p, false);
     }
 
-    /// All timers are in the run, and it is short: it may serve later ticks, up to `expiry`.
+    /// Extends the run to later ticks, up to `expiry`, if it is short. All timers are in the run.
+    /// Returns whether the run now covers `expiry`.
     #[inline(never)]
     fn extend_run(&mut self, expiry: Tick, now: Tick) -> bool {
         let base = self.run.first().map_or(now, |(tick, _)| tick.min(now));
@@ -82,7 +84,7 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// The rest of [`place`](Self::place), for a run that is full, or begins at another tick.
+    /// The part of [`place`](Self::place) for a run that is full or begins at another tick.
     #[inline(never)]
     fn place_in_full_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         loop {
@@ -98,7 +100,8 @@ impl<P: Handle> Ladder<P> {
                     self.give_back(nodes);
                 } else {
                     let cut = if is_wide { earliest + WINDOW + 1 } else { self.middle(expiry) };
-                    // If all timers are due at the tick of the arrival, they stay before it.
+                    // If all timers are due at the tick of the arrival, they stay in the run before
+                    // the arrival.
                     let stays = last == first && cut == first;
                     let from = if stays && expiry == first { self.run.len() } else { self.run.before(cut) };
                     self.lower_end(nodes, (cut, from), now);
@@ -115,8 +118,8 @@ impl<P: Handle> Ladder<P> {
         self.run.insert(expiry, p.number());
     }
 
-    /// The tick at which a long run is cut. Equals stay together. If all timers are due at one
-    /// tick, it is that tick for an arrival that is not later.
+    /// Returns the tick at which a long run is cut, so that equals stay together. If all timers are
+    /// due at one tick, the result is that tick for an arrival that is not later.
     fn middle(&self, expiry: Tick) -> Tick {
         let tick = |index| self.run.get(index).map_or(expiry, |(tick, _)| tick);
         let (first, middle) = (tick(0), tick(self.run.len() / 2));
@@ -127,7 +130,7 @@ impl<P: Handle> Ladder<P> {
         next.unwrap_or(if expiry < first { first } else { first + u64::from(first < expiry) })
     }
 
-    /// Inserts into a slot whose last timers have left entries behind.
+    /// Inserts a timer into a slot that still has entries of earlier timers.
     #[inline(never)]
     fn insert_again(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
         let wake = self.wake();
@@ -208,7 +211,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         }
         let is_first = self.run.is_empty();
         if self.entries > 0 && self.entries < self.limit {
-            // There are entries outside, and there is memory for another.
+            // Some entries are outside the run, and there is memory for another entry.
             let entry = record.arm_with_entry(expiry, sequence, p.number());
             self.file(expiry, entry, false);
             if self.depth == 0 && (MANY..2 * MANY).contains(&self.entries) {
@@ -229,7 +232,8 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.live -= 1;
         if waits {
             self.purge_if_many_are_dead(nodes);
-            // A wake-up that is not that of the run's first timer may have been that of an entry.
+            // If the run is empty, the wake-up might have been the tick of the removed timer's
+            // entry.
             return HeadChange::when(self.run.is_empty());
         }
         HeadChange::when(self.run.remove(p.number()) == Some(0))
@@ -315,7 +319,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     #[inline]
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
-        // Its record stays as it is: no entry makes it current.
+        // The timer's record stays as it is, because no entry is current for it.
         self.run.drop_first();
         self.live -= 1;
         if self.run.is_empty() {
@@ -381,7 +385,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// Gets memory for more timers. A queue that grows by one timer gets some more.
+    /// Gets memory for more timers. A queue that grows by one timer gets memory for several.
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;

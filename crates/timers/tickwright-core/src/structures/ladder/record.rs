@@ -3,7 +3,7 @@
 use crate::contract::Tick;
 use crate::structure::{Handle, Record};
 
-/// The most slots: an entry has 24 bits for the number of a slot.
+/// The greatest number of slots: an entry has 24 bits for the number of a slot.
 pub(super) const SLOTS: usize = (1 << 24) - 1;
 
 /// The low half of a tick, the version of the slot when the entry was appended, and the slot.
@@ -19,7 +19,7 @@ impl Entry {
         Self((low as u64) << 32 | (version & VERSION | slot & !VERSION) as u64)
     }
 
-    /// The low half of the tick.
+    /// Returns the low half of the tick.
     #[inline]
     pub(super) const fn low(self) -> u32 {
         (self.0 >> 32) as u32
@@ -40,22 +40,23 @@ impl Entry {
 const VERSION: u32 = 0xff << 24;
 /// The lowest bit of a version.
 const NEXT_VERSION: u32 = 1 << 24;
-/// A mark: a timer is pending in the slot, or was until a pop took it from the run. The mark
-/// matters only while the slot's current entry waits, and a timer in the run has no such entry.
+/// The mark of a slot in which a timer is pending, or was pending until a pop took it from the run.
+/// The mark matters only while the slot's current entry waits, and a timer in the run has no such
+/// entry.
 const LIVE: u32 = 1 << 16;
-/// A mark: the slot's current entry is in a bucket. If the slot is vacant, another timer may take
-/// the entry over.
+/// The mark of a slot whose current entry is in a bucket. If the slot is vacant, its next timer can
+/// take the entry over.
 const WAITS: u32 = 1 << 17;
-/// A mark: all versions have been used while older entries of the slot were in buckets. A dead
-/// entry may then look like the current one.
+/// The mark of a slot that has used all versions while older entries of the slot were in buckets. A
+/// dead entry can then look like the current entry.
 const WRAPPED: u32 = 1 << 18;
-/// The bits that count the slot's entries. The greatest count stands for itself and for more.
+/// The bits that count the slot's entries. The greatest count also stands for all greater counts.
 const COUNT: u32 = 0xffff;
 
 /// The record of a slot.
 #[derive(Debug)]
 pub struct LadderRecord {
-    /// The tick at which the timer is due. A vacant slot keeps it while its entry waits.
+    /// The tick at which the timer is due. A vacant slot keeps this tick while its entry waits.
     pub(super) expiry: Tick,
     /// The arrival number of a pending timer. For a vacant slot: the next vacant slot.
     pub(super) sequence: u64,
@@ -99,13 +100,13 @@ impl LadderRecord {
         self.marks & LIVE != 0
     }
 
-    /// Whether the current entry is in a bucket.
+    /// Returns whether the current entry is in a bucket.
     #[inline]
     pub(super) const fn waits(&self) -> bool {
         self.marks & WAITS != 0
     }
 
-    /// Whether a bucket has an entry for the slot, dead or current.
+    /// Returns whether a bucket has an entry for the slot, dead or current.
     #[inline]
     pub(super) const fn has_entries(&self) -> bool {
         self.marks & (WAITS | COUNT) != 0
@@ -116,13 +117,13 @@ impl LadderRecord {
         self.marks & WRAPPED != 0
     }
 
-    /// Whether the timer is due later than the tick of its entry.
+    /// Returns whether the timer is due later than the tick of its entry.
     #[inline]
     pub(super) const fn is_moved(&self) -> bool {
         self.expiry as u32 != self.placed
     }
 
-    /// The tick of the current entry.
+    /// Returns the tick of the current entry.
     #[inline]
     pub(super) const fn placed(&self) -> Tick {
         self.expiry.wrapping_sub((self.expiry as u32).wrapping_sub(self.placed) as Tick)
@@ -137,7 +138,8 @@ impl LadderRecord {
         self.marks = self.marks & !WAITS | LIVE;
     }
 
-    /// Changes the expiry of the timer, whose current entry stays. The entry must not be later.
+    /// Changes the expiry of the timer, whose current entry stays. The entry must not be later than
+    /// `expiry`.
     #[inline]
     pub(super) fn stretch(&mut self, expiry: Tick, sequence: u64) {
         self.expiry = expiry;
@@ -145,17 +147,17 @@ impl LadderRecord {
         self.marks |= LIVE;
     }
 
-    /// The timer has left. Its entry, if it has one, is dead.
+    /// Records that the timer has left. Its entry, if it has one, is now dead.
     #[inline]
     pub(super) fn leave(&mut self) {
         self.marks &= !LIVE;
     }
 
-    /// The new current entry of the timer, for its expiry.
+    /// Creates the new current entry of the timer, for the timer's expiry.
     #[inline]
     pub(super) fn add_entry(&mut self, slot: u32) -> Entry {
         debug_assert!(!self.waits());
-        // If older entries are in buckets, this one has another version.
+        // If older entries are in buckets, the new entry gets another version.
         let step = NEXT_VERSION * u32::from(self.marks & COUNT != 0);
         self.marks = self.marks.wrapping_add(step);
         if self.marks & VERSION < step {
@@ -171,19 +173,20 @@ impl LadderRecord {
         self.marks |= WRAPPED;
     }
 
-    /// Whether the entry is current, or is dead and looks so.
+    /// Returns whether the entry is current, or is dead and looks current.
     #[inline]
     pub(super) const fn is_current(&self, entry: Entry) -> bool {
         self.marks & (VERSION | WAITS) == entry.version() | WAITS
     }
 
-    /// Whether the entry is that of a pending timer, or is dead and looks so.
+    /// Returns whether the entry belongs to a pending timer, or is dead and looks as if it did.
     #[inline]
     pub(super) const fn is_alive(&self, entry: Entry) -> bool {
         self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS | LIVE
     }
 
-    /// Makes the slot, which has no entry, hold a timer that is due at `expiry`. Returns its entry.
+    /// Makes the slot, which has no entry, hold a timer that is due at `expiry`. Returns the new
+    /// entry.
     #[inline]
     pub(super) fn arm_with_entry(&mut self, expiry: Tick, sequence: u64, slot: u32) -> Entry {
         debug_assert!(!self.has_entries());
@@ -194,8 +197,8 @@ impl LadderRecord {
         Entry::new(self.placed, self.marks, slot)
     }
 
-    /// Takes the current entry, if it is this one, is the slot's only entry, and is for the timer's
-    /// expiry. Returns whether it did.
+    /// Takes `entry` as the current entry, if it is current, is the slot's only entry, and is for
+    /// the timer's expiry. Returns whether `entry` was taken.
     #[inline]
     pub(super) fn take_only_entry(&mut self, entry: Entry) -> bool {
         let takes = self.marks == entry.version() | LIVE | WAITS | 1 && !self.is_moved();
@@ -205,16 +208,17 @@ impl LadderRecord {
         takes
     }
 
-    /// The current entry has been taken out of its bucket.
+    /// Records that the current entry has been taken out of its bucket.
     #[inline]
     pub(super) fn take_entry(&mut self) {
         self.marks &= !WAITS;
         self.drop_entry();
     }
 
-    /// Whether the entry is that of a pending timer, or looks so: its tick and its version are
-    /// right. If it is dead, it has been taken out of its bucket, and the slot forgets it. The only
-    /// jump is for wrapped versions, so that it does not matter which entries are dead.
+    /// Returns whether the entry belongs to a pending timer, or looks as if it did: its tick and
+    /// its version match. If the entry is dead, it has been taken out of its bucket, and the slot
+    /// forgets it. The only jump is for wrapped versions, so that the time does not depend on which
+    /// entries are dead.
     #[inline]
     pub(super) fn keep_or_drop(&mut self, entry: Entry) -> bool {
         let of_vacant = self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS;
@@ -229,7 +233,7 @@ impl LadderRecord {
         is_alive
     }
 
-    /// A dead entry has been taken out of its bucket.
+    /// Records that a dead entry has been taken out of its bucket.
     pub(super) fn drop_dead(&mut self, entry: Entry) {
         if self.is_current(entry) && !self.is_live() {
             self.marks &= !WAITS;
@@ -249,7 +253,8 @@ impl LadderRecord {
         }
     }
 
-    /// If no entry is left but the current one, no dead entry looks like it.
+    /// Clears the mark of wrapped versions if no entry but the current entry is left: then no dead
+    /// entry can look current.
     #[cold]
     fn forget_wrap(&mut self) {
         if self.marks & COUNT <= self.marks / WAITS % 2 {
@@ -257,7 +262,7 @@ impl LadderRecord {
         }
     }
 
-    /// The number of entries. `None` if there are more than the record can count.
+    /// Returns the number of entries, or `None` if there are more than the record can count.
     pub(super) fn entries(&self) -> Option<u32> {
         Some(self.marks & COUNT).filter(|&count| count != COUNT)
     }

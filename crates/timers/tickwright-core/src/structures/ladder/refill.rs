@@ -15,35 +15,36 @@ use super::state::{Ladder, Split};
 use crate::contract::Tick;
 use crate::structure::{Handle, View};
 
-/// Up to this many entries of the top are sorted into the run.
+/// If the top has at most this many entries, they are sorted into the run.
 pub(super) const DIRECT: usize = 24;
 
-/// When so many entries have come to the top and there is no rung, an insert divides them.
-/// Otherwise the first pop after a million inserts would have to.
+/// When the top has this many entries and there is no rung, an insert divides them. Otherwise the
+/// first pop after a million inserts would have to divide a million entries.
 pub(super) const MANY: usize = 1024;
 
 /// Short buckets are sorted together while they have fewer entries than this.
 const GOAL: usize = 20;
 
-/// The most buckets that are sorted together.
+/// The greatest number of buckets that are sorted together.
 const TOGETHER: usize = 12;
 
-/// Buckets of fewer bits than this are sorted together.
+/// Only buckets of fewer than `1 << SHORT` ticks are sorted together.
 const SHORT: u32 = 20;
 
-/// A list is divided so that a bucket gets between half of this number of entries and all of it.
-/// The top, whose early ticks have more timers than its late ones, gets shorter buckets.
+/// A list is divided so that a bucket gets between half this number of entries and this number. The
+/// top, whose early ticks have more timers than its late ones, gets shorter buckets.
 const PER_BUCKET: usize = 16;
 const PER_TOP_BUCKET: usize = 4;
 
 /// A mixed list of one tick with up to this many entries is not divided: the run takes the earliest
-/// arrivals of it.
+/// arrivals from it.
 const READ_AT_ONCE: usize = 256;
 
-/// The run takes so many timers of a long list that cannot be divided.
+/// The number of timers that the run takes from a long list that cannot be divided.
 const EARLIEST: usize = 48;
 
-/// The bits of the index of at least so many buckets, in a rung at this depth.
+/// Returns the number of bits of a bucket's index in a rung at this depth, for at least `buckets`
+/// buckets.
 fn buckets_for(buckets: usize, depth: usize) -> u32 {
     bits_of(buckets.next_power_of_two() as u64 - 1).clamp(least_bits(depth), bits(depth))
 }
@@ -55,19 +56,19 @@ struct Range {
     last: Tick,
     /// The last tick of the list.
     outer: Tick,
-    /// The bound of the rung, for arrival numbers. Otherwise 0.
+    /// The bound of a rung that divides arrival numbers, otherwise 0.
     bound: u64,
-    /// Of the timers of the last tick, those with these and later arrival numbers stay in the list.
+    /// Timers of the last tick with this or a later arrival number stay in the list.
     until: u64,
 }
 
 impl Range {
-    /// All timers of a list with these ticks.
+    /// Takes all timers of a list with these ticks.
     const fn all((first, last): (Tick, Tick), bound: u64) -> Self {
         Self { first, last, outer: last, bound, until: u64::MAX }
     }
 
-    /// Whether the tick of a timer decides whether it is taken.
+    /// Returns whether only the tick of a timer decides whether the timer is taken.
     const fn is_of_ticks(&self) -> bool {
         self.bound == 0 && self.until == u64::MAX
     }
@@ -101,7 +102,7 @@ impl<P: Handle> Ladder<P> {
         if len <= SORTED {
             return self.enter_short(nodes, (last, bucket), range, budget);
         }
-        // Arrivals before a bucket ahead of the clock may need a rung of their own.
+        // Arrivals before a bucket ahead of the clock can need a separate rung.
         if first > now && last >= AHEAD - 1 {
             return false;
         }
@@ -125,7 +126,7 @@ impl<P: Handle> Ladder<P> {
             self.divide((rest, behind), (range.first, range.last), (shift, divide), pauses.then_some(now));
             return true;
         }
-        // Arrivals for the tick go to the bucket, behind those that are divided.
+        // Arrivals for the tick go to the bucket, after the timers that are being divided.
         let (base, key_bits, bound) = if range.bound > 0 {
             rung.next = bucket + 1;
             (rung.base.wrapping_add((bucket as u64) << shift), shift, range.bound)
@@ -141,9 +142,9 @@ impl<P: Handle> Ladder<P> {
 
     /// Begins to divide a list with these ticks into the buckets of a new rung.
     ///
-    /// If it pauses for want of budget at the time `now`, arrivals for `now` must not make the list
-    /// longer from rung to rung. The tick `now` therefore gets a rung of its own, between the
-    /// earlier and the later ones.
+    /// If the division pauses at the time `now` because the budget is used up, arrivals for `now`
+    /// must not make the list longer from rung to rung. The tick `now` therefore gets a separate
+    /// rung, between the rung of earlier ticks and the rung of later ticks.
     fn divide(
         &mut self,
         (rest, behind): (List, List),
@@ -171,7 +172,7 @@ impl<P: Handle> Ladder<P> {
         self.split = Split { rest, behind, rung, first, last, reads_records };
     }
 
-    /// Enters the top: no rung is in use.
+    /// Fills the run from the top, while no rung is in use.
     fn enter_top(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> bool {
         let len = self.len_of(TOP);
         if len <= DIRECT || !self.can_divide() {
@@ -186,8 +187,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Divides the top into the first rung, at once, if that reads no record. The run keeps its
-    /// timers.
+    /// Divides the whole top into the first rung, if the division need not read records. The run
+    /// keeps its timers.
     #[inline(never)]
     pub(super) fn divide_top(&mut self, nodes: &mut impl View<P, Self>) {
         let ticks = self.top_last - self.top_first;
@@ -204,7 +205,7 @@ impl<P: Handle> Ladder<P> {
         let (first, last) = (self.top_first, self.top_last);
         let key_bits = bits_of(last - first);
         let divide = buckets_for(len / PER_TOP_BUCKET, 0);
-        // The rung ends with a bucket.
+        // The rung ends at the end of a bucket.
         let bucket = 1_u128 << key_bits.saturating_sub(divide);
         let end = u128::from(first) + (u128::from(last - first) / bucket + 1) * bucket;
         let last = (end.min(1 << 64) - 1) as Tick;
@@ -263,7 +264,7 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Takes the first timers of a bucket of one tick, which is in order.
+    /// Takes the first timers of a bucket that has one tick and is in order.
     fn stream(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -293,9 +294,9 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Takes the timers that are due within `WINDOW` ticks of the first of them. The others stay in
-    /// the list. If the list is long, or longer than the budget, it reads all entries, and takes
-    /// the earliest timers.
+    /// Takes the timers that are due within `WINDOW` ticks of the first timer. The other timers
+    /// stay in the list. If the list is long, or longer than the budget, the call reads all entries
+    /// and takes only the earliest timers.
     fn take_window(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -325,8 +326,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Narrows the range to the earliest timers of two lists, at most `most`. If their first tick
-    /// has more, it takes those that arrived first.
+    /// Narrows the range to the earliest timers of two lists, at most `most` of them. If the first
+    /// tick has more than `most` timers, the range keeps those that arrived first.
     fn cut(&self, nodes: &impl View<P, Self>, lists: (&List, &List), range: &mut Range, most: usize) {
         let mut keys = [(Tick::MAX, u64::MAX); 2 * SORTED];
         let mut len = 0;
@@ -358,7 +359,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The tick of an entry in a list with these ticks and its timer, if the entry is alive.
+    /// Returns the tick and the timer of an entry in a list with these ticks, if the entry is
+    /// alive.
     #[inline]
     pub(super) fn alive(
         &self,
@@ -374,9 +376,9 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Reads up to `most` entries of a list, and adds their timers to the batch. Dead entries are
-    /// dropped, timers that have moved out of the range are filed again, and later ones are
-    /// appended to the list at `stay`. Returns whether equals may be out of order because a timer
-    /// was moved within the range.
+    /// dropped, timers that have moved out of the range are filed again, and timers after the range
+    /// are appended to the list at `stay`. Returns whether equals might be out of order because a
+    /// timer was moved within the range.
     #[inline]
     fn gather(
         &mut self,
@@ -386,7 +388,8 @@ impl<P: Handle> Ladder<P> {
         range: Range,
         stay: usize,
     ) -> bool {
-        // If not only the tick of a timer decides, no timer is within these ticks.
+        // If more than the tick of a timer decides, `ticks` is 0, so that no timer takes the fast
+        // path.
         let ticks = if range.is_of_ticks() { (range.last - range.first).saturating_add(1) } else { 0 };
         let big = self.is_big();
         let mut mixed = false;
@@ -414,8 +417,8 @@ impl<P: Handle> Ladder<P> {
         mixed
     }
 
-    /// The rare part of [`gather`](Self::gather): a dead entry, a timer that was moved, has other
-    /// entries or stays, or a timer of a rung that divides arrivals.
+    /// The rare part of [`gather`](Self::gather): for a dead entry, for a timer that was moved, has
+    /// other entries or stays in the list, and for a timer of a rung that divides arrivals.
     #[inline(never)]
     fn gather_other(
         &mut self,
@@ -447,20 +450,21 @@ impl<P: Handle> Ladder<P> {
             self.batch.push((record.expiry - range.first) as u32, entry.slot());
             return is_moved;
         }
-        // Later arrivals may be there already.
+        // Later arrivals can already be in that bucket.
         self.file_again(nodes, p, true);
         false
     }
 
-    /// The slot of a dead entry forgets the entry. It has been subtracted from `entries`.
+    /// Makes the slot of a dead entry forget the entry, which has already been subtracted from
+    /// `entries`.
     pub(super) fn drop_dead(&mut self, nodes: &mut impl View<P, Self>, entry: Entry) {
         if let Some(p) = P::from_number(entry.slot()) {
             nodes.record_mut(p).drop_dead(entry);
         }
     }
 
-    /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns their
-    /// number.
+    /// Moves up to `most` entries of one chunk into the buckets of their rung. Returns the number
+    /// of moved entries.
     pub(super) fn split_chunk(&mut self, nodes: &mut impl View<P, Self>, most: usize) -> usize {
         let mut rest = self.split.rest;
         let at = self.split.rung;
@@ -497,7 +501,8 @@ impl<P: Handle> Ladder<P> {
         len
     }
 
-    /// Moves an entry into the bucket that its record tells, of the rung at `at` or a later one.
+    /// Moves an entry into the bucket that its record determines, in the rung at `at` or a later
+    /// rung.
     fn split_by_record(&mut self, nodes: &mut impl View<P, Self>, entry: Entry, at: usize, mixed: bool) {
         let Some((placed, p)) = self.alive(nodes, entry, (self.split.first, self.split.last)) else {
             self.entries -= 1;
@@ -522,7 +527,7 @@ impl<P: Handle> Ladder<P> {
         self.pool.push(list, entry);
     }
 
-    /// Prefetches the records of the bucket that the run gets next.
+    /// Prefetches the records of the next bucket that will fill the run.
     #[inline(never)]
     fn prefetch_next(&self, nodes: &impl View<P, Self>, at: usize) {
         let rung = &self.rungs[at];

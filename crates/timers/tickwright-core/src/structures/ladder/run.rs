@@ -6,43 +6,45 @@
 //!                       out   head           end
 //! ```
 //! An insert passes over blocks of four or eight cells from the end to the head. Each cell gets the
-//! cell before it, the arrival, or keeps what it has: no branch depends on the arrival's place. The
-//! cells before the head are not greater than an arrival's offset, and those behind the end are.
+//! value of the cell before it, gets the arrival, or stays the same, and no branch depends on the
+//! arrival's place. The cells before the head are not greater than an arrival's offset, and the
+//! cells after the end are greater.
 
 use crate::contract::Tick;
 
-/// The cells of a block.
+/// The number of cells in a block.
 const BLOCK: usize = if cfg!(target_feature = "avx2") { 8 } else { 4 };
 
-/// The cells for timers.
+/// The number of cells for timers.
 const CELLS: usize = 256;
 
-/// The cells of an array: a block before and a block behind those for timers.
+/// The number of cells in an array, including one block before and one block after the cells for
+/// timers.
 const ALL: usize = CELLS + 2 * BLOCK;
 
 /// The first cell for timers.
 const FIRST: u8 = BLOCK as u8;
 
-/// The offset of a cell behind the end.
+/// The offset of a cell after the end.
 pub(super) const UNUSED: i32 = i32::MAX;
 
 /// The greatest offset.
 pub(super) const WINDOW: Tick = UNUSED as Tick - 1;
 
-/// The most timers that are sorted into a run.
+/// The greatest number of timers that are sorted into a run.
 pub(super) const SORTED: usize = 64;
 
 /// Offsets below this limit are sorted by rank.
 const RANKED: u32 = 1 << 24;
 
-/// The timers that are compared with all others at once.
+/// The number of timers that are compared with all others at once.
 const LANES: usize = if cfg!(target_feature = "avx2") { 32 } else { 16 };
 
 #[derive(Debug)]
 pub(super) struct Run {
     /// The tick of offset 0.
     pub(super) base: Tick,
-    /// Both are cells of the arrays, whatever their value, so that no access can be out of range.
+    /// Every value of these two is the index of a cell, so no access can be out of range.
     head: u8,
     end: u8,
     pub(super) offsets: [i32; ALL],
@@ -52,7 +54,8 @@ pub(super) struct Run {
 /// Timers that are to be sorted, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Offset and index, for timers that are sorted by rank. Those behind the last are unused.
+    /// Offset and index, for timers that are sorted by rank. The keys after the last timer are
+    /// unused.
     keys: [i32; SORTED + LANES],
     offsets: [u32; SORTED],
     slots: [i32; SORTED],
@@ -71,7 +74,7 @@ impl Batch {
         self.len = 0;
     }
 
-    /// Adds a timer. There are fewer than `SORTED`.
+    /// Adds a timer to a batch of fewer than `SORTED` timers.
     #[inline]
     pub(super) fn push(&mut self, offset: u32, slot: u32) {
         debug_assert!(self.len < SORTED);
@@ -116,13 +119,13 @@ impl Run {
         self.base.wrapping_add(offset as Tick)
     }
 
-    /// The tick and the slot of the first timer.
+    /// Returns the tick and the slot of the first timer.
     #[inline]
     pub(super) fn first(&self) -> Option<(Tick, u32)> {
         if self.is_empty() { None } else { Some(self.at(self.head)) }
     }
 
-    /// The tick and the slot of the timer with this index.
+    /// Returns the tick and the slot of the timer with this index.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
         if index < self.len() { Some(self.at(self.head + index as u8)) } else { None }
@@ -133,7 +136,7 @@ impl Run {
         (self.tick(self.offsets[cell as usize]), self.slots[cell as usize] as u32)
     }
 
-    /// The tick of the last timer.
+    /// Returns the tick of the last timer.
     #[inline]
     pub(super) fn last(&self) -> Option<Tick> {
         if self.is_empty() { None } else { Some(self.at(self.end - 1).0) }
@@ -158,7 +161,7 @@ impl Run {
         self.pad();
     }
 
-    /// Marks the block behind the end as unused.
+    /// Marks the block after the end as unused.
     #[inline]
     fn pad(&mut self) {
         if let Some(behind) = self.offsets[self.end.into()..].first_chunk_mut::<BLOCK>() {
@@ -166,7 +169,8 @@ impl Run {
         }
     }
 
-    /// Moves the timers to the first cells, and the base to a tick that is not later than any.
+    /// Moves the timers to the first cells, and the base to a tick that is not later than any
+    /// timer.
     pub(super) fn rebase(&mut self, base: Tick) {
         let by = self.base.wrapping_sub(base) as i32;
         let (head, len) = (usize::from(self.head), self.len());
@@ -180,13 +184,13 @@ impl Run {
         self.pad();
     }
 
-    /// Whether an arrival at `tick` fits: there is a free cell, and `tick` has an offset.
+    /// Returns whether an arrival at `tick` fits: there is a free cell, and `tick` has an offset.
     #[inline]
     pub(super) fn fits(&self, tick: Tick) -> bool {
         self.end < u8::MAX && tick >= self.base && tick - self.base <= WINDOW
     }
 
-    /// Inserts an arrival that fits, behind its equals.
+    /// Inserts an arrival that fits, after its equals.
     #[inline]
     pub(super) fn insert(&mut self, tick: Tick, slot: u32) {
         let offset = tick.wrapping_sub(self.base) as i32;
@@ -205,7 +209,7 @@ impl Run {
         self.end += 1;
     }
 
-    /// Removes the timer of a slot. Returns its index.
+    /// Removes the timer of a slot. Returns the timer's former index.
     pub(super) fn remove(&mut self, slot: u32) -> Option<usize> {
         let (head, end) = (usize::from(self.head), usize::from(self.end));
         let index = self.slots.get(head..end)?.iter().position(|&other| other == slot as i32)?;
@@ -233,12 +237,13 @@ impl Run {
         Some(slot)
     }
 
-    /// The number of timers before `tick`.
+    /// Returns the number of timers before `tick`.
     pub(super) fn before(&self, tick: Tick) -> usize {
         self.iter().take_while(|&(other, _)| other < tick).count()
     }
 
-    /// Fills the run, which is empty, with a batch. Offsets count from `base`, up to `width`.
+    /// Fills the run, which is empty, with a batch. Offsets count from `base`, and are at most
+    /// `width`.
     #[inline]
     pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &mut Batch) {
         let len = batch.len.min(SORTED);
@@ -298,7 +303,7 @@ impl Run {
             }
             let this = arrival(slot as u32);
             let mut free = at;
-            // Invariant: the timers behind the free cell have later arrivals.
+            // Invariant: the timers after the free cell have later arrivals.
             while free > head
                 && self.offsets[free - 1] == offset
                 && arrival(self.slots[free - 1] as u32) > this
@@ -310,7 +315,7 @@ impl Run {
         }
     }
 
-    /// Whether the cells around the timers hold what an insert needs.
+    /// Returns whether the cells around the timers hold what an insert needs.
     pub(super) fn is_padded(&self) -> bool {
         let (head, end) = (usize::from(self.head), usize::from(self.end));
         let (before, from) = self.offsets.split_at(head);
@@ -323,21 +328,21 @@ impl Run {
     }
 }
 
-/// All bits if `a < b`, otherwise none. The compiler computes several masks at once, where it would
-/// jump for a condition.
+/// Returns all bits if `a < b`, otherwise none. The compiler computes several masks at once,
+/// whereas for a condition it would generate a jump.
 #[inline(always)]
 fn is_less(a: i32, b: i32) -> i32 {
     -i32::from(a < b)
 }
 
-/// The first number if the mask has all bits, the second if it has none.
+/// Returns the first number if the mask has all bits, or the second if the mask has none.
 #[inline(always)]
 const fn choose(mask: i32, first: i32, second: i32) -> i32 {
     first & mask | second & !mask
 }
 
-/// Moves the cells of the block at `at + BLOCK` that are later than the arrival up by one, and
-/// writes the arrival to its place, if that is in the block.
+/// In the block at `at + BLOCK`, moves the cells that are later than the arrival up by one cell.
+/// Writes the arrival to its place, if this place is in the block.
 #[inline(always)]
 fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offset: i32, slot: i32) {
     let mut before = [0; BLOCK];

@@ -1,11 +1,12 @@
-//! A rung: what its buckets stand for. The lists of all buckets lie in one array.
+//! A rung: the ticks or arrival numbers of its buckets. The lists of all buckets lie in one array.
 
 use crate::contract::Tick;
 
-/// The most rungs. At most `AHEAD` rungs divide ticks ahead of the clock. One is for timers that
-/// arrive before them. Each further rung but the first two divides by 32: 12 rungs reach one tick,
-/// and 13 more reach one arrival number. Three are for the tick of the clock, which may have a rung
-/// of its own, and for arrivals after it.
+/// The greatest number of rungs. At most `AHEAD` rungs divide ticks ahead of the clock, and one
+/// more rung is for timers that arrive before those ticks. Each further rung except the first two
+/// divides by 32: 12 rungs lead to a single tick, and 13 more lead to a single arrival number.
+/// Three rungs are for the clock's tick, which can have a separate rung, and for arrivals after
+/// this tick.
 const RUNGS: usize = AHEAD + 1 + 12 + 13 + 3;
 
 /// A long bucket ahead of the clock is divided while there are fewer rungs than this.
@@ -19,20 +20,20 @@ const NARROW: u32 = 5;
 /// The index of the list for ticks after all rungs.
 pub(super) const TOP: usize = 0;
 
-/// The most lists: enough for all rungs.
+/// The greatest number of lists, which is enough for all rungs.
 const LISTS: usize = 1 + (WIDE_RUNGS << WIDE) + ((RUNGS - WIDE_RUNGS) << NARROW);
 
-/// Up to this many timers need no rungs: all their entries fit into a batch.
+/// The greatest number of timers that need no rungs, because all their entries fit into a batch.
 const FEW: usize = 36;
 
-/// A division leaves so many lists for the rung of earlier arrivals.
+/// The number of lists that a division leaves for the rung of earlier arrivals.
 pub(super) const SPARE: usize = 4;
 
-/// The most rungs that one division adds.
+/// The greatest number of rungs that one division adds.
 pub(super) const MOST_PUSHED: usize = 3;
 
-/// The number of lists and of rungs for a queue of so many timers. If they are used up, the run
-/// takes the earliest timers of a long bucket instead of dividing it.
+/// Returns the number of lists and the number of rungs for a queue of `timers` timers. If these are
+/// used up, the run takes the earliest timers of a long bucket instead of dividing it.
 pub(super) fn sizes(timers: usize) -> (usize, usize) {
     let lists = (12 + timers / 4).min(LISTS);
     match timers {
@@ -41,27 +42,29 @@ pub(super) fn sizes(timers: usize) -> (usize, usize) {
     }
 }
 
-/// The number of bits of a bucket's index in the rung at `depth`, if there are enough lists.
+/// Returns the number of bits of a bucket's index in the rung at `depth`, if there are enough
+/// lists.
 pub(super) const fn bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { WIDE } else { NARROW }
 }
 
-/// The least number of these bits. The deeper rungs use all, since their number is limited.
+/// Returns the least number of bits of a bucket's index in the rung at `depth`. Deeper rungs use
+/// all bits, because the number of rungs is limited.
 pub(super) const fn least_bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { 3 } else { NARROW }
 }
 
-/// The number of bits of a number.
+/// Returns the number of bits that a number needs.
 pub(super) const fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 
-/// What a rung divides.
+/// The keys that a rung divides, and its buckets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rung {
     /// The first tick, or the first arrival number, of bucket 0.
     pub(super) base: u64,
-    /// A bucket has `1 << shift` ticks or arrival numbers.
+    /// The binary logarithm of the number of ticks or arrival numbers in a bucket.
     pub(super) shift: u32,
     /// The buckets before this one are empty.
     pub(super) next: usize,
@@ -71,17 +74,17 @@ pub(super) struct Rung {
     pub(super) mask: usize,
     /// The first tick of the rung.
     pub(super) start: Tick,
-    /// The tick after the last. A rung that divides arrivals has timers for `start` alone; its end
+    /// The tick after the last. A rung that divides arrivals has only timers for `start`; its end
     /// is `start`, so that no arrival enters it.
     pub(super) end: u128,
-    /// If the rung divides arrivals of one tick: timers with these and later numbers do not belong
+    /// If the rung divides the arrivals of one tick: the first arrival number that does not belong
     /// here. Otherwise 0.
     pub(super) bound: u64,
     map: [u64; 4],
 }
 
 impl Rung {
-    /// The index of the list behind those of the rung.
+    /// Returns the index of the list after the lists of the rung.
     #[inline]
     pub(super) const fn end_of_lists(&self) -> usize {
         self.first + self.mask + 1
@@ -90,13 +93,13 @@ impl Rung {
     pub(super) const EMPTY: Self =
         Self { base: 0, shift: 0, next: 0, first: 0, mask: 0, start: 0, end: 0, bound: 0, map: [0; 4] };
 
-    /// Whether the rung divides the timers of one tick by arrival.
+    /// Returns whether the rung divides the timers of one tick by arrival.
     #[inline]
     pub(super) const fn by_arrival(&self) -> bool {
         self.bound > 0
     }
 
-    /// The bucket of a tick or an arrival number.
+    /// Returns the bucket of a tick or an arrival number.
     #[inline]
     pub(super) const fn bucket(&self, key: u64) -> usize {
         (key.wrapping_sub(self.base) >> self.shift) as usize & self.mask
@@ -117,7 +120,7 @@ impl Rung {
         self.map[bucket / 64 % 4] >> (bucket % 64) & 1 != 0
     }
 
-    /// The first occupied bucket at `from` or behind it.
+    /// Returns the first occupied bucket at or after `from`.
     #[inline]
     pub(super) fn occupied(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
@@ -129,7 +132,7 @@ impl Rung {
         Some(word * 64 + marks.trailing_zeros() as usize)
     }
 
-    /// The first and the last tick of a bucket.
+    /// Returns the first and the last tick of a bucket.
     #[inline]
     pub(super) const fn ticks(&self, bucket: usize) -> (Tick, Tick) {
         if self.by_arrival() {

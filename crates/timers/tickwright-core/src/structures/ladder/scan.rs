@@ -19,8 +19,8 @@ pub(super) struct Place {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// The lists that may have entries: the one that is being divided, and then the others, the
-    /// earliest first.
+    /// Iterates over the lists that can have entries: first the list that is being divided, and
+    /// then the other lists, the earliest first.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
         let split = self.split.is_on().then_some(Place {
             list: None,
@@ -39,7 +39,7 @@ impl<P: Handle> Ladder<P> {
         split.into_iter().chain(buckets).chain((!self.lists.is_empty()).then_some(top))
     }
 
-    /// All entries of a place, in the order of their appends.
+    /// Iterates over all entries of a place, in the order of their appends.
     pub(super) fn entries_of(&self, place: Place) -> impl Iterator<Item = Entry> + '_ {
         let nothing = &List::EMPTY;
         let (first, second) = match place.list {
@@ -50,7 +50,7 @@ impl<P: Handle> Ladder<P> {
         self.pool.iter(first).chain(self.pool.iter(second))
     }
 
-    /// Whether the equals of a place are in the order of their arrival.
+    /// Returns whether the equals of a place are in the order of their arrival.
     pub(super) fn is_in_order(&self, place: Place) -> bool {
         match place.list {
             None => !self.split.rest.mixed,
@@ -58,7 +58,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The timer that leaves first, or the one after it.
+    /// Returns the timer that leaves first (`index` 0) or second (`index` 1).
     pub(super) fn earliest(&self, nodes: &impl View<P, Self>, index: usize) -> Option<P> {
         if let Some((_, slot)) = self.run.get(index) {
             return P::from_number(slot);
@@ -69,7 +69,7 @@ impl<P: Handle> Ladder<P> {
             if found[wanted].is_some_and(|(tick, ..)| tick < place.first) {
                 break;
             }
-            // In a list of one tick that is in order, later entries are of later arrivals.
+            // In a list of one tick that is in order, later entries belong to later arrivals.
             let one_tick = place.first == place.last && self.is_in_order(place);
             let mut seen = 0;
             for entry in self.entries_of(place) {
@@ -93,7 +93,7 @@ impl<P: Handle> Ladder<P> {
         found[wanted].map(|(.., p)| p)
     }
 
-    /// The timer of each entry that is alive.
+    /// Iterates over the timers of all entries that are alive.
     fn in_lists(&self, nodes: &impl View<P, Self>) -> impl Iterator<Item = P> {
         self.places().flat_map(move |place| {
             let ticks = (place.first, place.last);
@@ -107,7 +107,7 @@ impl<P: Handle> Ladder<P> {
         if self.in_lists(nodes).count() + self.run.len() == self.live as usize {
             return self.in_lists(nodes).for_each(visit);
         }
-        // Versions were used again, and a dead entry looks like a current one. That is rare.
+        // In rare cases, versions were used again, and a dead entry looks like a current entry.
         let mut seen: Vec<u32> = self.in_lists(nodes).map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -10,7 +10,7 @@ use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
 use crate::structure::{Handle, View};
 
-/// The most timers of a run that an arrival may enter.
+/// The greatest number of timers in a run that an arrival can enter.
 pub(super) const LONG: usize = 48;
 
 /// With more slots than this, records are prefetched.
@@ -19,19 +19,19 @@ const CACHED: usize = 1 << 14;
 /// A list whose entries move into the buckets of a rung.
 #[derive(Debug)]
 pub(super) struct Split {
-    /// What is left. The entries of `behind` follow those of `rest`.
+    /// The entries that have not been moved yet. The entries of `behind` follow those of `rest`.
     pub(super) rest: List,
     pub(super) behind: List,
-    /// The first of the rungs that get the entries. Without entries: no rung.
+    /// The first of the rungs that get the entries, or [`NO_RUNG`] without entries.
     pub(super) rung: usize,
     /// The first and the last tick of the list.
     pub(super) first: Tick,
     pub(super) last: Tick,
-    /// Whether the low halves of the ticks do not tell the bucket.
+    /// Whether the low half of a tick does not determine the bucket.
     pub(super) reads_records: bool,
 }
 
-/// No rung has this index.
+/// An index that no rung has.
 const NO_RUNG: usize = usize::MAX;
 
 impl Split {
@@ -49,7 +49,7 @@ impl Split {
         self.rest.len > 0
     }
 
-    /// Changes what is left.
+    /// Changes `rest`.
     #[inline]
     pub(super) fn set_rest(&mut self, rest: List) {
         self.rest = rest;
@@ -73,7 +73,7 @@ pub(super) struct Purge {
 impl Purge {
     pub(super) const NEW: Self = Self { at: TOP, is_on: false, done: List::EMPTY };
 
-    /// Whether the purge is reading this list.
+    /// Returns whether the purge is reading this list.
     #[inline]
     pub(super) const fn holds(&self, list: usize) -> bool {
         self.is_on && self.at == list
@@ -86,13 +86,13 @@ pub struct Ladder<P> {
     pub(super) run: Run,
     /// Empty between two calls.
     pub(super) batch: Batch,
-    /// Arrivals before this tick go to the run.
+    /// Timers that arrive for a tick before this one go to the run.
     pub(super) run_end: u128,
     pub(super) next_sequence: u64,
     /// The number of pending timers. It is narrower than its neighbors, so that the compiler does
     /// not load it together with one of them: that load would wait for the store of a pop.
     pub(super) live: u32,
-    /// The number of entries in lists. Entries that are not of a pending timer are dead.
+    /// The number of entries in lists. Entries that do not belong to a pending timer are dead.
     pub(super) entries: usize,
     /// The number of timers, and of entries, for which there is memory.
     pub(super) room: usize,
@@ -103,7 +103,7 @@ pub struct Ladder<P> {
     /// The list of ticks after all rungs, and then the list of each bucket.
     pub(super) lists: Vec<List>,
     pub(super) pool: Pool,
-    /// Bounds of the ticks in the top.
+    /// Bounds of the ticks of the entries in the top.
     pub(super) top_first: Tick,
     pub(super) top_last: Tick,
     pub(super) split: Split,
@@ -132,19 +132,19 @@ impl<P: Handle> Ladder<P> {
         _slots: PhantomData,
     };
 
-    /// The number of entries that no pending timer needs.
+    /// Returns the number of entries that no pending timer needs.
     #[inline]
     pub(super) const fn dead(&self) -> usize {
         self.entries.saturating_sub(self.live as usize - self.run.len())
     }
 
-    /// Whether the records are too many for a cache.
+    /// Returns whether the records are too many for a cache.
     #[inline]
     pub(super) const fn is_big(&self) -> bool {
         self.live as usize > CACHED
     }
 
-    /// The rung whose range has `tick`; `None` for the top.
+    /// Returns the rung whose range contains `tick`, or `None` for the top.
     #[inline(always)]
     pub(super) fn rung_of(&self, tick: Tick) -> Option<usize> {
         // The ends become earlier from rung to rung.
@@ -158,8 +158,8 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// The list for a tick, which is marked as occupied, and whether entries are still to be moved
-    /// into its rung.
+    /// Returns the list for a tick, after marking the list as occupied. Also returns whether some
+    /// entries still have to move into the rung of that list.
     #[inline(always)]
     pub(super) fn list_for(&mut self, tick: Tick) -> (usize, bool) {
         let at = self.rung_of(tick);
@@ -175,8 +175,8 @@ impl<P: Handle> Ladder<P> {
         (rung.first + bucket, at >= self.split.rung)
     }
 
-    /// Appends an entry for `tick` to its bucket. If the timer may have arrived before others
-    /// there, the bucket is `mixed`.
+    /// Appends an entry for `tick` to its bucket. `mixed` says that the timer might have arrived
+    /// before other timers of the bucket.
     #[inline(always)]
     pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
         self.entries += 1;
@@ -186,7 +186,7 @@ impl<P: Handle> Ladder<P> {
         self.pool.push(list, entry);
     }
 
-    /// Marks the bucket of a tick: its timers may not be in the order of their arrival.
+    /// Marks the bucket of a tick as mixed: its timers might not be in the order of their arrival.
     pub(super) fn mix(&mut self, tick: Tick) {
         let Some(at) = self.rung_of(tick) else {
             self.lists[TOP].mixed = true;
@@ -200,8 +200,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. The bucket
-    /// is mixed if the timer may have arrived before others there.
+    /// Appends an entry for the expiry of the timer in `p`, which has no current entry. `mixed`
+    /// says that the timer might have arrived before other timers of the bucket.
     pub(super) fn file_again(&mut self, nodes: &mut impl View<P, Self>, p: P, mixed: bool) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());
@@ -212,37 +212,40 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The first list that no rung uses.
+    /// Returns the first list that no rung uses.
     fn free_list(&self) -> usize {
         self.depth.checked_sub(1).map_or(TOP + 1, |last| self.rungs[last].end_of_lists())
     }
 
-    /// The greatest number of bits so that `pieces` new rungs leave `spare` lists.
+    /// Returns the greatest number of bits for which `pieces` new rungs leave `spare` lists.
     pub(super) fn most_bits(&self, pieces: usize, spare: usize) -> u32 {
         bits_of((self.lists.len().saturating_sub(self.free_list() + spare) / pieces) as u64).saturating_sub(1)
     }
 
-    /// The number of bits, up to `most`, for rungs that divide keys until one key is left.
+    /// Returns the number of bits, up to `most`, of each rung if rungs divide keys until one key is
+    /// left.
     pub(super) fn bits_to_one(&self, key_bits: u32, most: u32) -> u32 {
         let free = self.lists.len().saturating_sub(self.free_list() + SPARE);
         let fits = |&bits: &u32| (key_bits.div_ceil(bits) as usize) << bits <= free;
         (1..=most).rev().find(fits).unwrap_or(1)
     }
 
-    /// Whether a list can be divided into at least two buckets. A rung stays for earlier arrivals.
+    /// Returns whether a list can be divided into at least two buckets, with one rung left for
+    /// earlier arrivals.
     pub(super) fn can_divide(&self) -> bool {
         self.depth + MOST_PUSHED < self.rungs.len() && self.most_bits(MOST_PUSHED, SPARE) > 0
     }
 
-    /// The rung and the bucket of a list other than the top.
+    /// Returns the rung and the bucket of a list other than the top.
     pub(super) fn place_of(&self, list: usize) -> Option<(usize, usize)> {
         let rung = self.rungs.get(..self.depth)?.iter().rposition(|rung| rung.first <= list)?;
         let bucket = list - self.rungs[rung].first;
         (bucket <= self.rungs[rung].mask).then_some((rung, bucket))
     }
 
-    /// Adds a rung before all others, for ticks from `start` to before `end`. It divides keys that
-    /// begin at `base` and have `key_bits` bits, into up to `1 << divide` buckets.
+    /// Adds a rung before all others, for ticks from `start` up to but not including `end`. The
+    /// rung divides keys that begin at `base` and have `key_bits` bits into up to `1 << divide`
+    /// buckets.
     pub(super) fn push_rung(
         &mut self,
         (start, end): (Tick, u128),
@@ -265,14 +268,14 @@ impl<P: Handle> Ladder<P> {
         self.depth += 1;
     }
 
-    /// Forgets the last rung, which is empty.
+    /// Removes the last rung, which is empty.
     pub(super) fn pop_rung(&mut self) {
         self.depth -= 1;
         self.run_end = self.run_end.max(self.rungs[self.depth].end);
     }
 
-    /// Takes a list, and what a purge has read of it. The entries of the first come before those of
-    /// the second. Both are marked as mixed if one of them is.
+    /// Takes a list in two parts: the entries that a purge has read come before the rest. Both
+    /// parts are marked as mixed if one of them is mixed.
     pub(super) fn take(&mut self, list: usize) -> (List, List) {
         if list == TOP {
             self.top_first = Tick::MAX;
@@ -291,14 +294,14 @@ impl<P: Handle> Ladder<P> {
         if done.len == 0 { (rest, List::EMPTY) } else { (done, rest) }
     }
 
-    /// The number of entries of a list.
+    /// Returns the number of entries of a list.
     #[inline]
     pub(super) fn len_of(&self, list: usize) -> usize {
         let done = if self.purge.holds(list) { self.purge.done.len } else { 0 };
         (self.lists[list].len + done) as usize
     }
 
-    /// A lower bound of the ticks outside of the run. A timer is there.
+    /// Returns a lower bound of the ticks outside the run, where at least one timer is.
     pub(super) fn earliest_outside(&self) -> Tick {
         let rungs = self.rungs.iter().take(self.depth).rev();
         let in_buckets = rungs.filter_map(|rung| Some(rung.ticks(rung.occupied(rung.next)?).0)).next();
@@ -317,7 +320,7 @@ impl<P: Handle> Ladder<P> {
         if let Some(last) = self.depth.checked_sub(1) {
             let rung = &mut self.rungs[last];
             if cut < rung.start {
-                // The timers of the last rung are ahead of the clock.
+                // All timers of the last rung are ahead of the clock.
                 rung.next = 0;
                 let (start, end) = (now.min(cut), rung.start);
                 let key_bits = bits_of(end - 1 - start);
@@ -340,16 +343,17 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Whether the last timers of the run are due at its end: others for the same tick, which
-    /// arrived later, are in buckets.
+    /// Returns whether the last timers of the run are due at its end. Timers for the same tick that
+    /// arrived later are then in buckets.
     #[inline]
     pub(super) fn has_equals_outside(&self) -> bool {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// Moves the timers that have equals outside back to the bucket of these equals. That is a
-    /// bucket of arrivals if the run was filled from one. No rung is added: a program may fill the
-    /// run with equals again and again, each time at an earlier tick.
+    /// Moves the timers of the run that have equals outside it back to the bucket of these equals.
+    /// If the run was filled from a rung that divides arrivals, the bucket is in this rung. No rung
+    /// is added, because a program can fill the run with equals again and again, each time at an
+    /// earlier tick.
     pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()

@@ -43,7 +43,7 @@ struct Counted {
     now: Tick,
     vacant: Vec<Idx>,
     live: Vec<Idx>,
-    /// The most look-ups of one call, and the name of that call.
+    /// The greatest number of look-ups of one call, and the name of that call.
     worst: (usize, &'static str),
 }
 
@@ -149,8 +149,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// Tests buckets that are sorted at once, that cascade, and that fill several chunks, with one tick
-/// and many.
+/// Tests buckets that are sorted at once, that cascade, and that fill several chunks. Each kind has
+/// one tick or many ticks.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 31, 32, 63, 64, 65, 66, 200, 1000] {
@@ -171,8 +171,8 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// Timers of one tick. Some of them were moved there from earlier ticks, in another order than that
-/// of arrival. They are sorted under a budget, while new timers arrive.
+/// Timers of one tick. Some of the timers were moved there from earlier ticks, in an order other
+/// than that of their arrival. The timers are sorted under a budget, while new timers arrive.
 #[test]
 fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     for (n, budget) in [(50, 1), (300, 7), (300, usize::MAX)] {
@@ -213,7 +213,7 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
 /// The number of timers of one tick that the run takes in ten parts.
 const CROWD: u32 = 600;
 
-/// A crowd: the first timers are in the run, the others in the top.
+/// Returns a crowd: the first timers are in the run, the others in the top.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
     let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap()).collect();
@@ -233,8 +233,8 @@ fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     }
 }
 
-/// A move to an earlier tick leaves a dead entry behind. The entry is live again when its slot gets
-/// a timer for the entry's tick.
+/// A move to an earlier tick leaves a dead entry in the old bucket. The entry is live again when
+/// its slot gets a timer for the entry's tick.
 #[test]
 fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     for cancels in [false, true] {
@@ -266,7 +266,7 @@ fn ticks_with_equal_lower_halves_are_told_apart() {
     }
 }
 
-/// A cascade of a bucket stops, and timers of its ticks arrive.
+/// While the cascade of a bucket is stopped, timers for the ticks of this bucket arrive.
 #[test]
 fn arrivals_during_a_cascade_leave_last() {
     let (mut queue, _) = crowd(5000);
@@ -284,7 +284,8 @@ fn arrivals_during_a_cascade_leave_last() {
     assert!(leave.into_iter().eq(0..CROWD + 20));
 }
 
-/// A timer in a bucket is explained by the bucket, also while another bucket is divided.
+/// The explanation of a timer in a bucket names that bucket, even while another bucket is being
+/// divided.
 #[test]
 fn an_explanation_names_the_bucket() {
     let (mut queue, keys) = crowd(5000);
@@ -306,8 +307,8 @@ fn an_explanation_names_the_bucket() {
     );
 }
 
-/// The reserved chunks suffice, however entries lie in chunks: one or two in each bucket, and all
-/// others in one tick that is sorted.
+/// The reserved chunks suffice for any distribution of entries. Here each bucket has one or two
+/// entries, and all other entries are for one tick that is sorted.
 #[test]
 fn reserved_chunks_are_enough() {
     for n in [200, 300, 1500, 4000] {
@@ -333,7 +334,7 @@ fn reserved_chunks_are_enough() {
     }
 }
 
-/// A queue takes memory in proportion to its timers, also if they are few.
+/// A queue takes memory in proportion to its timers, even if it has few.
 #[test]
 fn a_queue_takes_few_bytes_a_timer() {
     for (n, bytes) in [(2, 600), (25, 78), (100, 133), (1000, 94), (100_000, 46)] {
@@ -344,7 +345,7 @@ fn a_queue_takes_few_bytes_a_timer() {
 }
 
 /// A timer that is moved to later ticks again and again gets no second entry. A timer that takes
-/// over the slot of a cancelled timer gets none either.
+/// over the slot of a cancelled timer gets no second entry either.
 #[test]
 fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     let mut queue = Queue::new();
@@ -401,7 +402,7 @@ fn dead_entries_stay_below_a_bound() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// The marks of a slot's earlier timers do not survive a clear, since it drops all entries.
+/// The marks of a slot's earlier timers do not survive a clear, because a clear drops all entries.
 #[test]
 fn a_clear_leaves_nothing_to_take_over() {
     let mut queue = Queue::new();
@@ -418,7 +419,7 @@ fn a_clear_leaves_nothing_to_take_over() {
     assert_eq!(queue.expired(2000).count(), 11);
 }
 
-/// A queue with timers in the run, in two rungs and in the top.
+/// Returns a queue with timers in the run, in two rungs and in the top.
 fn spread() -> Queue {
     let mut queue = Queue::new();
     for id in 0..2000 {
@@ -529,7 +530,7 @@ fn a_check_finds_damaged_records() {
         Err(Violation::Count)
     );
     assert_eq!(broken(|queue| record(queue, 100).sequence = 1 << 60), Err(Violation::Sequence));
-    // The placed tick is reckoned from the expiry.
+    // The placed tick is computed from the expiry.
     assert_eq!(broken(|queue| record(queue, 100).expiry = 3), Err(Violation::Bucket));
     assert_eq!(broken(|queue| queue.nodes.records.swap(1, 2)), Err(Violation::Position));
 }
@@ -544,7 +545,8 @@ fn a_check_finds_an_order_that_is_not_marked() {
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 
-/// A queue refuses more timers than slots that an entry can name, and allocates nothing for them.
+/// A queue refuses more timers than there are slots that an entry can name, and allocates nothing
+/// for these timers.
 #[test]
 fn slots_beyond_the_last_are_refused() {
     assert_eq!(Queue::with_capacity(SLOTS + 1).err(), Some(Reject::Full));
@@ -597,8 +599,8 @@ fn many_timers_share_the_end_of_time() {
     }
 }
 
-/// A slot uses all its versions again and again while older entries of it wait. Its timer leaves
-/// once, and behind its equals.
+/// A slot uses all its versions again and again while older entries of it wait. The timer leaves
+/// once, and after its equals.
 #[test]
 fn versions_that_are_used_again_keep_the_order() {
     for (moves, cancels) in [(255_u32, false), (256, false), (257, true), (700, false), (70_000, true)] {
@@ -640,7 +642,7 @@ fn a_retired_slot_leaves_its_entries_behind() {
     assert!(queue.expired(1000).map(|expired| expired.value).eq((0..50).rev()));
 }
 
-/// A purge is reading the bucket that the run is filled from.
+/// The run is filled from a bucket that a purge is reading.
 #[test]
 fn a_bucket_under_purge_is_entered_in_order() {
     for tick in [100, 1 << 40] {
@@ -661,7 +663,7 @@ fn a_bucket_under_purge_is_entered_in_order() {
     }
 }
 
-/// Timers arrive before a long tick that was entered ahead of the clock, again and again.
+/// Timers arrive again and again before a long tick that was entered ahead of the clock.
 #[test]
 fn arrivals_before_a_tick_that_is_being_taken_come_first() {
     for mixed in [false, true] {
@@ -731,8 +733,8 @@ fn a_mixed_tick_is_sorted_in_bounded_steps() {
 fn no_call_but_an_advance_takes_long() {
     const NEAR: Tick = (1 << 16) + 4000;
     const FAR: Tick = 1 << 40;
-    // Dead entries lie in buckets of all levels, of level 0 alone, and among entries that are
-    // moved, sorted and delivered.
+    // Dead entries lie in buckets of all levels, only in buckets of level 0, or among entries that
+    // are moved, sorted and delivered.
     let cases = [
         (NEAR, 1 << 20, 0, 0),
         (NEAR, 60, 0, 0),
@@ -784,8 +786,8 @@ fn no_call_but_an_advance_takes_long() {
     }
 }
 
-/// Timers of one bucket that were all moved: an advance files no more of them again than its budget
-/// allows.
+/// If all timers of one bucket were moved, an advance files at most as many of them again as its
+/// budget allows.
 #[test]
 fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
     const FAR: Tick = 1 << 40;

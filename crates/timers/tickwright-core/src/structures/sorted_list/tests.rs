@@ -23,7 +23,7 @@ fn list(n: usize) -> (List<usize>, VecNodes<ListRecord<usize>>) {
 
 const SIZES: [usize; 4] = [1, 2, 3, 50];
 
-/// Every wrong value of a link.
+/// Returns every wrong value of a link.
 fn others(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
     (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
 }

@@ -7,8 +7,8 @@
 //!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
 //!   array[1][3]  { min, head, tail }   one bucket: its minimum beside the ends of its chain
 //! ```
-//! A minimum lies beside the ends of the chain, on one cache line, since an insert writes both. The
-//! caller links the chains. [`add`](Buckets::add), [`remove`](Buckets::remove),
+//! The minimum of a bucket lies next to the ends of its chain, on one cache line, because an insert
+//! writes both. The caller links the chains. [`add`](Buckets::add), [`remove`](Buckets::remove),
 //! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) maintain the marks (invariants 2 and
 //! 4).
 
@@ -51,13 +51,14 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         &mut self.array.as_flattened_mut()[at.index()].chain
     }
 
-    /// Whether every bucket is empty.
+    /// Returns whether every bucket is empty.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.levels == 0
     }
 
-    /// The earliest occupied bucket: the lowest occupied digit of the lowest occupied level.
+    /// Returns the earliest occupied bucket: the lowest occupied digit of the lowest occupied
+    /// level.
     #[inline]
     pub(super) fn first(&self) -> Option<BucketNumber<BUCKETS>> {
         let level = self.levels.trailing_zeros() as usize;
@@ -65,7 +66,7 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         Some(BucketNumber::new(level, digit))
     }
 
-    /// Every occupied bucket, the earliest first.
+    /// Iterates over the occupied buckets, the earliest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = BucketNumber<BUCKETS>> + '_ {
         self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
             let mut left = occupied;
@@ -82,18 +83,18 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         self.occupied[at.level()] & at.bit() != 0
     }
 
-    /// Whether the bucket's minimum is only a lower bound.
+    /// Returns whether the bucket's minimum is only a lower bound.
     #[inline]
     pub(super) fn is_dirty(&self, at: BucketNumber<BUCKETS>) -> bool {
         self.dirty[at.level()] & at.bit() != 0
     }
 
-    /// Records that the bucket now also holds a node with `expiry`. Returns whether the bucket's
-    /// minimum fell, or the bucket was empty: then the first wake-up may have changed.
+    /// Records that the bucket now also holds a node with `expiry`. Returns whether the next
+    /// wake-up may have changed, because the bucket was empty or its minimum fell.
     #[inline]
     pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        // The `occupied` mark decides whether the bucket is in use. The chain may look empty while
+        // The `occupied` mark decides whether the bucket is in use. The chain can look empty while
         // a cascade from both ends holds a part of it.
         if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
@@ -132,7 +133,7 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         }
     }
 
-    /// Marks the bucket as dirty: its minimum may no longer be exact.
+    /// Marks the bucket as dirty: its minimum might no longer be exact.
     #[inline]
     pub(super) fn mark_dirty(&mut self, at: BucketNumber<BUCKETS>) {
         debug_assert!(

@@ -8,15 +8,16 @@
 //!   level 0                             level 0  [ 4] 69700             digits 17 1 4
 //! ```
 //! When the clock enters a bucket, all lower levels are empty. Each node goes to the end of its new
-//! bucket, in the order of the old one, so equals stay in the order of their arrival. There are
+//! bucket, in the order of the old bucket, so equals stay in the order of their arrival. There are
 //! three ways to cascade:
 //!
-//! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. It walks the
-//!   chain once and does not repair the links on the way.
-//! - **half** ([`Hierarchy::cascade_some`]): the budget may end inside the bucket. It unlinks each
-//!   node before it moves the node, and [`Cascade`] records the rest.
-//! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade uses it for a long
-//!   chain. Each step of a walk waits for memory; two walks wait at the same time.
+//! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. The function
+//!   walks the chain once and does not repair its links meanwhile.
+//! - **half** ([`Hierarchy::cascade_some`]): the budget might end inside the bucket. The function
+//!   unlinks each node before it moves the node, and [`Cascade`] records the bucket of the
+//!   remaining nodes.
+//! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade calls this function for
+//!   a long chain. Each step of a walk waits for memory, and two walks wait at the same time.
 
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
@@ -24,8 +25,8 @@ use crate::structure::{Handle, View};
 use crate::structures::digits::BucketNumber;
 use tickwright_nodes::chain::{Chain, Links};
 
-/// A walk from both ends begins after this many nodes: its set-up costs as much as to move that
-/// many.
+/// A walk from both ends begins after this many nodes, because its set-up costs as much as moving
+/// that many nodes.
 const FEW: usize = 8;
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
@@ -43,7 +44,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let at = BucketNumber::of(clock, expiry);
         let chain = self.buckets.chain_mut(at);
         let prev = chain.tail.replace(p);
-        // A node in its chain tells that a bucket is occupied.
+        // A bucket with a node in its chain is occupied.
         let fell = match prev {
             Some(last) => {
                 nodes.record_mut(last).links.next = Some(p);
@@ -81,7 +82,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
-        // The head is linked in its new bucket before the next node is touched, so the wheel is
+        // The head is linked into its new bucket before the next node is touched, so the wheel is
         // consistent at every step.
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
@@ -128,7 +129,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         moved
     }
 
-    /// Moves the nodes from `front` to `back`, both included, by a walk from each end of their
+    /// Moves the nodes from `front` to `back`, both included, by walks from both ends of their
     /// chain. The nodes come from one bucket and are now in none; the clock is in that bucket's
     /// granule. Returns the number of nodes.
     ///
@@ -138,8 +139,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ///   bucket 5 of the level below:  a c          bucket 5 aside:  d f
     ///   in the end:                   a c d f      deeper aside:    e
     /// ```
-    /// There is a separate chain for each bucket of the level just below, and one for all nodes
-    /// that belong deeper. When the walks have met, each chain is appended to its bucket.
+    /// There is a separate chain for each bucket of the level just below, and one chain for all
+    /// nodes that belong to deeper levels. When the walks have met, each chain is appended to its
+    /// bucket.
     fn cascade_from_both_ends(&mut self, nodes: &mut impl View<P, Self>, front: P, back: P) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;

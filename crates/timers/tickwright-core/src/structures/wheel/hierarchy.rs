@@ -55,8 +55,8 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     }
 }
 
-/// A cascade that is half done: a bucket that is half emptied. Nodes that have left the bucket are
-/// placed by `clock`. `clock` was the bucket's minimum when the cascade began, and becomes the
+/// A cascade that is half done, so its bucket is half emptied. Nodes that have left the bucket are
+/// placed by `clock`, which was the bucket's minimum when the cascade began. `clock` becomes the
 /// wheel's clock when the bucket is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
@@ -64,7 +64,7 @@ pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) clock: Tick,
 }
 
-/// What the first bucket says of the head without a look at any node.
+/// What is known about the head from the first bucket, without reading any node.
 enum FastHead<const BUCKETS: usize> {
     /// Nothing is due.
     NotDue,
@@ -76,13 +76,13 @@ enum FastHead<const BUCKETS: usize> {
 
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    /// The tick that buckets are named by. It is at most the queue's `now`, and not later than any
-    /// pending expiry.
+    /// The tick relative to which nodes are assigned to buckets. It is neither later than the
+    /// queue's `now` nor than any pending expiry.
     pub(super) clock: Tick,
     len: usize,
     pub(super) cascade: Option<Cascade<BUCKETS>>,
-    /// No timer is due before this tick. A poll before it reads no bucket. It is at most `BUCKETS`
-    /// ticks after the clock, since such a poll does not advance the clock.
+    /// No timer is due before this tick. A poll before this tick reads no bucket. The tick is at
+    /// most `BUCKETS` ticks after the clock, because such a poll does not advance the clock.
     pub(super) quiet: Tick,
     pub(super) buckets: Buckets<P, BUCKETS, LEVELS>,
 }
@@ -116,24 +116,25 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return fell.is_some() && fell == self.buckets.first();
         };
         // The cascade's clock is at most `now`, so this expiry is not before the cascade's clock.
-        // The timer's bucket is `from` or a higher bucket. In `from` the timer stands behind all
-        // nodes that still have to move, and its insert moves `LEVELS` of them. If an insert moved
-        // none, arrivals could consume every budget, and nothing would ever leave. If an insert
-        // moved one node, each level could receive as many arrivals as moved nodes, so twice as
-        // many at the next level, so an insert moves `LEVELS` nodes. While arrivals do not exceed
-        // the budget, the last cascade then grows at most (1 + 1/LEVELS)^LEVELS times: less than e.
+        // The timer's bucket is `from` or a higher bucket. In `from` the timer follows all nodes
+        // that still have to move, and its insert moves `LEVELS` of these nodes. If an insert moved
+        // no node, arrivals could consume every budget, and nothing would ever leave. If an insert
+        // moved one node, each level could receive as many arrivals as moved nodes, so the number
+        // of nodes could double at each level. An insert therefore moves `LEVELS` nodes. While
+        // arrivals do not exceed the budget, the last cascade then grows at most (1 +
+        // 1/LEVELS)^LEVELS times: less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
         self.cascade.is_none()
     }
 
-    /// Whether the removal of `p` may change the next wake-up.
+    /// Returns whether the removal of `p` can change the next wake-up.
     #[inline]
     fn decides_next_wake(&self, nodes: &impl View<P, Self>, p: P) -> bool {
         let (expiry, bucket) = (nodes.record(p).expiry, nodes.record(p).bucket);
-        // The bound of a dirty bucket may come from a timer that has left. If this removal empties
-        // the bucket, the next wake-up is that of another bucket.
+        // The bound of a dirty bucket might come from a timer that has left. If this removal
+        // empties the bucket, another bucket determines the next wake-up.
         self.cascade.is_some()
             || self.buckets.first() == Some(bucket)
                 && (expiry == self.buckets.at(bucket).min || self.buckets.is_dirty(bucket))
@@ -143,7 +144,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     fn unlink(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let (expiry, links, at) = (nodes.record(p).expiry, nodes.record(p).links, nodes.record(p).bucket);
         if let Links { next: Some(next), prev: Some(prev) } = links {
-            // The usual case: the bucket's ends stay.
+            // The usual case: the ends of the bucket's chain stay the same.
             nodes.record_mut(prev).links.next = Some(next);
             nodes.record_mut(next).links.prev = Some(prev);
             return self.buckets.remove(at, expiry);
@@ -165,7 +166,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop).
+    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop): reads no node.
     #[inline]
     fn fast_head(&self, now: Tick, budget: usize) -> FastHead<BUCKETS> {
         if budget == 0 || self.cascade.is_some() {
@@ -190,7 +191,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.quiet = self.buckets.at(at).min.min(self.clock.saturating_add(BUCKETS as Tick));
     }
 
-    /// [`pop`](Discipline::pop) when a timer may be due.
+    /// As [`pop`](Discipline::pop), for ticks at which a timer might be due.
     #[inline]
     fn pop_after_quiet(
         &mut self,
@@ -215,8 +216,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.unlink(nodes, p);
         self.len -= 1;
         debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
-        // If the node was alone in its bucket, its granule is now empty, and the clock can enter
-        // it. Otherwise the node was at level 0, and the clock is already there.
+        // If the node was the only one in its bucket, its granule is now empty, and the clock can
+        // enter it. Otherwise the node was at level 0, and the clock is already there.
         self.clock = expiry;
         Some(Due { handle: p, deadline: expiry, expiry })
     }
@@ -237,8 +238,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Some(head)
     }
 
-    /// Cascades buckets until the head is at level 0 or alone in its bucket. Returns the head if it
-    /// is due.
+    /// Cascades buckets until the head is at level 0 or is the only node of its bucket. Returns the
+    /// head if it is due.
     #[inline(never)]
     fn cascade_to_head(
         &mut self,
@@ -266,7 +267,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // The only node of its bucket is the head without a move to level 0.
+                    // A node that is the only one in its bucket is the head, and need not move to
+                    // level 0.
                     return Some(alone);
                 }
                 self.buckets.set_min(at, expiry);
@@ -279,7 +281,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         None
     }
 
-    /// The node of a bucket that leaves first.
+    /// Returns the node of a bucket that leaves first.
     #[inline(never)]
     fn earliest(&self, nodes: &impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let Bucket { min, chain } = self.buckets.at(at);
@@ -288,7 +290,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             let expiry = nodes.record(p).expiry;
             if earliest.is_none_or(|(earliest, _)| expiry < earliest) {
                 earliest = Some((expiry, p));
-                // Nodes behind this one are not earlier, and arrived later.
+                // Nodes after this one are not earlier, and arrived later.
                 if expiry == *min {
                     break;
                 }
@@ -297,8 +299,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         earliest.map(|(_, p)| p)
     }
 
-    /// The two nodes that leave first. It is not inlined, so that the fast path of `head` stays
-    /// short.
+    /// Returns the two nodes that leave first. It is not inlined, so that the fast path of `head`
+    /// stays short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl View<P, Self>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
@@ -309,7 +311,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             let whole = self.cascade.is_none_or(|cascade| at.level() > shared || at == cascade.from);
             let Bucket { min, chain } = self.buckets.at(at);
             for p in chain.iter(nodes) {
-                // No node of the bucket is earlier than `min`, and of equals this one arrived last.
+                // No node of the bucket is earlier than `min`, and all further equals arrived
+                // later.
                 if two.second.is_some_and(|(second, _)| second <= *min) {
                     break;
                 }
@@ -323,7 +326,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 }
 
-/// The earliest two of the nodes seen so far; of equals, the nodes that arrived first.
+/// The earliest two of the nodes visited so far; among equals, the nodes that arrived first.
 #[derive(Debug)]
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,
@@ -483,7 +486,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
-                // The link is read before the visit: the visitor may free the node's record.
+                // The link is read before the visit: the visitor is allowed to free the node's
+                // record.
                 next = nodes.record(p).links().next;
                 visit(p);
             }
@@ -506,8 +510,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
             return Err(Violation::Occupied);
         }
         if let Some(Cascade { from, clock }) = self.cascade {
-            // The earliest bucket of its level, above level 0, entered at a tick of its granule.
-            // The cascade is half done.
+            // A cascade that is half done empties the earliest bucket of its level, which is above
+            // level 0. It entered the bucket at a tick of the bucket's granule.
             let first = self.buckets.occupied[from.level()].trailing_zeros() as usize == from.digit();
             let inside = self.clock <= clock && BucketNumber::of(self.clock, clock) == from;
             if !first || from.level() == 0 || !inside {
@@ -519,7 +523,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Verifies one bucket. The check counts its nodes in `left`.
+    /// Verifies one bucket. Subtracts the number of its nodes from `left`.
     fn check_bucket(
         &self,
         nodes: &impl View<P, Self>,

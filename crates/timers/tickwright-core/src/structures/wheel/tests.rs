@@ -91,7 +91,7 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     assert_eq!(twin.queue.store.order.clock, 1_000);
 }
 
-/// A budget stops in the middle of a bucket. Timers that arrive or leave meanwhile find their
+/// A budget ends in the middle of a bucket. Timers that arrive or leave meanwhile find their
 /// places.
 #[test]
 fn a_cascade_is_stopped_and_taken_up_again() {
@@ -123,8 +123,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     assert_eq!(twin.queue.store.order.cascade, None);
 }
 
-/// As many timers arrive in the bucket as the budget moves out of it: due timers leave all the
-/// same.
+/// As many timers arrive in the bucket as the budget moves out of it: due timers still leave.
 #[test]
 fn arrivals_do_not_starve_a_cascade() {
     const BUDGET: usize = 4;
@@ -188,8 +187,8 @@ fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     assert_eq!(twin.queue.next_wake(), Some(9000));
 }
 
-/// Nothing expires for ages: an advance reads only a few buckets however far it goes, and a timer
-/// alone in its bucket does not move.
+/// Nothing expires for a long time: an advance over any number of ticks reads only a few buckets,
+/// and a timer that is the only one in its bucket does not move.
 #[test]
 fn an_advance_over_ages_moves_nothing() {
     let mut twin = Twin::over_slab(3);
@@ -239,7 +238,7 @@ fn an_earlier_insert_settles_the_minimum() {
 type Raw = Hierarchy<usize, 64, 11>;
 type WheelNodes = VecNodes<WheelRecord<usize, 64>>;
 
-/// A wheel over a vector, with a node for each deadline.
+/// Returns a wheel over a vector, with a node for each deadline.
 fn raw(deadlines: impl IntoIterator<Item = Tick>) -> (Raw, WheelNodes) {
     let (mut wheel, mut nodes) = (Raw::NEW, VecNodes(Vec::new()));
     for (p, deadline) in deadlines.into_iter().enumerate() {
@@ -255,7 +254,7 @@ fn five() -> (Raw, WheelNodes) {
     raw([5, 5, 100, 101, 5000])
 }
 
-/// What `check` returns after `damage`.
+/// Returns what `check` returns after `damage`.
 fn broken(damage: impl FnOnce(&mut Raw, &mut WheelNodes)) -> Result<(), Violation> {
     let (mut wheel, mut nodes) = five();
     damage(&mut wheel, &mut nodes);
@@ -333,7 +332,7 @@ fn wrong_minima_are_named() {
     assert_eq!(late, Err(Violation::Minimum));
 }
 
-/// A poll between the timers sets `quiet`; an arrival before it lowers it.
+/// A poll between the timers sets `quiet`; an arrival for an earlier tick lowers `quiet`.
 #[test]
 fn a_quiet_span_ends_at_the_next_timer() {
     let (mut wheel, mut nodes) = raw([40, 500]);
@@ -376,7 +375,7 @@ fn wrong_places_are_named() {
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
     // A cascade moves the second bucket of level 1 down although the first is occupied. The timer
-    // in the first bucket is due before the cascade's clock; no other invariant is violated there.
+    // in the first bucket is due before the cascade's clock; no other invariant is violated.
     let (mut second, nodes) = raw([70, 140]);
     second.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.check(&nodes, 2), Err(Violation::Bucket));

@@ -92,7 +92,7 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
             let index = Standard::index(deadline, level);
             let end = Standard::bucket_end(deadline, level);
             assert_eq!(Standard::first(1 << index, clock, level), Some((index, end)), "{clock} + {delay}");
-            // The latest tick at which the bucket may still hold a timer.
+            // The latest tick at which the bucket can still hold a timer.
             if end > clock + 1 {
                 assert_eq!(
                     Standard::first(1 << index, end - 1, level),
@@ -105,7 +105,7 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
     }
 }
 
-/// Finds the next of several buckets, on each level and wherever the clock stands.
+/// Finds the next of several buckets, on each level and for any clock.
 #[test]
 fn the_first_bucket_is_the_next_one_around() {
     for level in 0..9 {

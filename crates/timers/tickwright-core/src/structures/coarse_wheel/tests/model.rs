@@ -1,4 +1,4 @@
-//! Runs the wheel beside a model, which computes the expiries and their order by arithmetic alone.
+//! Compares the wheel with a model that computes the expiries and their order only by arithmetic.
 
 use std::vec::Vec;
 
@@ -30,8 +30,8 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         self.arrivals
     }
 
-    /// The order: by expiry, then from higher to lower level, then by arrival. Far timers follow
-    /// the timers of the top level; timers that were due when inserted come last.
+    /// Sorts by expiry, then from higher to lower level, then by arrival. Far timers follow the
+    /// timers of the top level; timers that were due when inserted come last.
     fn sort(&mut self) {
         self.in_order.sort_by_key(|&Placed { entry, level, arrival, far_until }| {
             let rank = if level == D { D } else { D - 1 - level };
@@ -94,7 +94,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         self.in_order.retain(|placed| placed.entry.id != id);
     }
 
-    /// A timer stays in a bucket that ends in time for its new deadline.
+    /// A timer stays in its bucket if the bucket ends in time for the new deadline.
     fn reschedule(&mut self, id: u32, deadline: Tick, now: Tick) {
         self.refile(now);
         let placed = self.in_order.iter_mut().find(|placed| placed.entry.id == id).unwrap();
@@ -113,7 +113,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         }
     }
 
-    /// A span with n bits, or near the start of a level.
+    /// Returns a span with n bits, or near the start of a level.
     fn span(random: &mut Random) -> Span {
         let bits = random.below(65);
         let any = u64::from(random.below(u32::MAX)) << 32 | u64::from(random.below(u32::MAX));

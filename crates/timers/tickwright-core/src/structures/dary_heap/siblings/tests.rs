@@ -1,4 +1,4 @@
-//! Both searches find the same sibling.
+//! Tests that both searches find the same sibling.
 
 use tickwright_nodes::arena::Idx;
 use tickwright_nodes::testing::Random;

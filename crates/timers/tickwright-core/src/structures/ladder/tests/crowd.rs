@@ -1,5 +1,6 @@
-//! Long random histories with few ticks and many timers for each, compared with a map. The tests
-//! that all families share do not reach such states, since they compare everything after each step.
+//! Compares long random histories, with few ticks and many timers per tick, with a map. The tests
+//! that all families share do not reach such states, because those tests compare everything after
+//! each step.
 
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -160,7 +161,7 @@ impl Crowd {
         }
     }
 
-    /// Leaves the queue so many lists and rungs. It gets no more of them.
+    /// Limits the queue to `lists` lists and `rungs` rungs, and lets it get no more.
     fn limit(&mut self, lists: usize, rungs: usize) {
         self.queue.reserve(self.timers.len()).unwrap();
         self.queue.store.order.lists.truncate(lists);
@@ -222,7 +223,7 @@ fn crowds_leave_in_order() {
     }
 }
 
-/// Buckets that cannot be divided, since there are too few lists or rungs.
+/// Tests buckets that cannot be divided, because there are too few lists or rungs.
 #[test]
 fn crowds_leave_in_order_without_memory_for_rungs() {
     let (seeds, phases) = if cfg!(miri) { (1, 1) } else { (12, 8) };
