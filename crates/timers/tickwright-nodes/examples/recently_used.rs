@@ -1,5 +1,5 @@
-//! A cache that evicts the value that was unused for the longest time: values in an arena, and a
-//! chain through their records.
+//! A cache that evicts the least recently used value: the values are in an arena, and a chain links
+//! their records.
 //!
 //! ```text
 //! cargo run -p tickwright-nodes --example recently_used
@@ -59,7 +59,7 @@ impl<T> Cache<T> {
         Ok(id)
     }
 
-    /// The value, if the cache still holds it. The look-up counts as a use.
+    /// Returns the value, if the cache still holds it. The look-up counts as a use.
     fn get(&mut self, id: SlotId) -> Option<&T> {
         self.arena.get(id)?;
         self.unlink(id.index);

@@ -1,5 +1,5 @@
-//! Slots that are named by an index and a generation: structures own their values in them. Safe
-//! code only.
+//! Slots that are named by an index and a generation, for structures that own their values. This
+//! module has safe code only.
 //!
 //! # Layout
 //! ```text
@@ -9,25 +9,27 @@
 //! ```
 //! [`ApartColumns`] keeps records and slots in two vectors: an algorithm that walks records reads
 //! no values, and its code does not depend on `T`. [`TogetherColumns`] keeps both in one cell: a
-//! search that compares values reads one address range. [`Inline`] has a fixed number of cells, and
+//! search that compares values reads one address range. [`Inline`] has a fixed number of cells and
 //! needs no allocator.
 //!
-//! Arrivals take the slots of the free list, the last vacated one first, and then the free slots
-//! behind `seen` by index. When few slots are live, the list is dropped, and `seen` is 0 again:
-//! memory that is visited by index is faster than a long list in any order.
+//! Arrivals take the slots of the free list, the last vacated slot first, and then the free slots
+//! after `seen` by index. When few slots are live, the list is dropped and `seen` becomes 0,
+//! because a walk by index is faster than a long list in random order.
 //!
 //! # Invariants
-//! 1. The generation of a live slot is never 0. The compiler encodes a free slot by that zero.
-//! 2. Each occupation of a slot has a generation of its own, so a [`SlotId`] is never valid twice.
-//!    A slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is not, since no
-//!    other could take its place: its generations begin again, at 1.
+//! 1. The generation of a live slot is never 0. The compiler uses the value 0 to encode a free
+//!    slot.
+//! 2. Each occupation of a slot has a different generation, so a [`SlotId`] is never valid twice. A
+//!    slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is not retired,
+//!    because no other slot could replace it: its generations begin again at 1.
 //! 3. Each free slot that is not retired is on the free list exactly once, if its index is at most
-//!    `seen`. No other slot is. The list runs through the records ([`Violation::Storage`],
-//!    also for invariant 4).
-//! 4. `len` slots are live, `retired` are retired, and index 0 is neither.
-//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit, so an
-//!    id of an idle slot differs from the slot's generation, as a stale id does, and one comparison
-//!    tells a slot that is in use from all others.
+//!    `seen`. No other slot is on the list. The list runs through the records
+//!    ([`Violation::Storage`], also for invariant 4).
+//! 4. `len` slots are live and `retired` slots are retired. The slot of index 0 is neither live nor
+//!    retired.
+//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit, so
+//!    the id of an idle slot differs from the slot's generation, as a stale id does. One comparison
+//!    therefore distinguishes a slot that is in use from all other slots.
 
 use core::num::NonZeroU32;
 
@@ -53,15 +55,15 @@ pub use vectors::{ApartColumns, Records, TogetherColumns};
 pub struct Idx(NonZeroU32);
 
 impl Idx {
-    /// The index as a `usize`, for a vector.
+    /// Returns the index as a `usize`, for a vector.
     #[inline]
     #[must_use]
     pub fn at(self) -> usize {
         self.0.get() as usize
     }
 
-    /// The index of a position in a vector. Returns `None` for position 0, and beyond the last
-    /// index.
+    /// Returns the index for a position in a vector. Returns `None` for position 0, and beyond the
+    /// last index.
     #[inline]
     #[must_use]
     pub fn of(at: usize) -> Option<Self> {
@@ -83,28 +85,28 @@ impl Handle for Idx {
     }
 }
 
-/// Names one occupation of a slot. The id is stale for ever once the slot is vacated. An id takes
+/// Names one occupation of a slot. The id is stale forever once the slot is vacated. An id takes
 /// eight bytes; an optional id takes no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
-    /// Which slot.
+    /// The index of the slot.
     pub index: Idx,
-    /// The generation: which occupation of the slot.
+    /// The generation, which identifies the occupation of the slot.
     pub generation: NonZeroU32,
 }
 
 const _: () = assert!(size_of::<Option<SlotId>>() == 8);
 
 impl SlotId {
-    /// The id as a number that is never 0.
+    /// Returns the id as a number that is never 0.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
         u64::from(self.generation.get()) << 32 | u64::from(self.index.0.get())
     }
 
-    /// The id that [`to_bits`](Self::to_bits) returned as this number. Returns `None` for a number
-    /// that is no id (0 among them).
+    /// Returns the id for which [`to_bits`](Self::to_bits) returned this number. Returns `None` for
+    /// a number that is not an id, such as 0.
     #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
@@ -117,14 +119,14 @@ impl SlotId {
     }
 }
 
-/// One slot. `Free` keeps the generation of the last occupation; 0 means that there was none.
+/// One slot. `Free` keeps the generation of the last occupation, or 0 if there was no occupation.
 #[derive(Debug)]
 pub enum SlotState<T> {
-    /// It holds a value.
+    /// The slot holds a value.
     Live {
-        /// Of this occupation. The top bit is set while the slot is idle.
+        /// The generation of this occupation. The top bit is set while the slot is idle.
         generation: NonZeroU32,
-        /// What it holds.
+        /// The value.
         value: T,
     },
     /// The slot is free or retired.
@@ -137,14 +139,14 @@ pub enum SlotState<T> {
 const _: () = assert!(size_of::<SlotState<u32>>() == 8);
 
 impl<T> SlotState<T> {
-    /// Whether the slot holds a value.
+    /// Returns whether the slot holds a value.
     #[inline]
     #[must_use]
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
 
-    /// Whether the slot holds a value, and is idle.
+    /// Returns whether the slot holds a value, and is idle.
     #[inline]
     #[must_use]
     pub const fn is_idle(&self) -> bool {
@@ -159,15 +161,15 @@ impl<T> SlotState<T> {
 /// The number of occupations that a slot can have.
 pub const GENERATIONS: u32 = u32::MAX >> 1;
 
-/// There is no memory for another slot, no index is left, or the bound is reached.
+/// The error when there is no memory for another slot, no index is left, or the bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The most slots: indices are `u32`, and 0 stands for none.
+/// The greatest number of slots: an index is a `u32`, and 0 stands for no slot.
 pub const MOST: usize = u32::MAX as usize - 1;
 
-/// The number of slots that hold `total` values beside `retired` slots and slot 0. Returns `None`
-/// when indices cannot number them.
+/// Returns the number of slots for `total` values, `retired` retired slots and slot 0. Returns
+/// `None` if there are too few indices.
 #[must_use]
 pub fn slots_for(total: usize, retired: usize) -> Option<usize> {
     let slots = total.checked_add(retired)?;

@@ -9,7 +9,7 @@ use core::ops::Deref;
 pub struct ByRef<'a, T>(&'a T);
 
 impl<'a, T> ByRef<'a, T> {
-    /// The node, with the lifetime of the reference.
+    /// Returns the node, with the lifetime of the reference.
     #[inline]
     #[must_use]
     pub const fn get(self) -> &'a T {

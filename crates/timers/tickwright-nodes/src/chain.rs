@@ -9,9 +9,9 @@ use crate::{Handle, Nodes, Violation};
 /// The neighbors of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<P> {
-    /// The node behind it.
+    /// The node after this one.
     pub next: Option<P>,
-    /// The node in front of this one.
+    /// The node before this one.
     pub prev: Option<P>,
 }
 
@@ -22,9 +22,9 @@ impl<P> Links<P> {
 
 /// A record that contains links.
 pub trait Chained<P> {
-    /// The links, to read.
+    /// Returns the links, for reading.
     fn links(&self) -> &Links<P>;
-    /// The links, for writing.
+    /// Returns the links, for writing.
     fn links_mut(&mut self) -> &mut Links<P>;
 }
 
@@ -41,14 +41,14 @@ impl<P: Handle> Chain<P> {
     /// No nodes.
     pub const EMPTY: Self = Self { head: None, tail: None };
 
-    /// Whether the chain has no nodes.
+    /// Returns whether the chain has no nodes.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// The node of a chain of one node; `None` for every other chain.
+    /// Returns the only node of a chain of one node, or `None` for every other chain.
     #[inline]
     #[must_use]
     pub fn single(&self) -> Option<P> {
@@ -68,7 +68,7 @@ impl<P: Handle> Chain<P> {
         Links { next: None, prev }
     }
 
-    /// Makes `p` the head, otherwise as [`push_back`](Self::push_back).
+    /// Makes `p` the head, and returns links as [`push_back`](Self::push_back) does.
     #[inline]
     #[must_use]
     pub fn push_front<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
@@ -80,8 +80,8 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: None }
     }
 
-    /// Links `p` behind `before`, a node of this chain, otherwise as
-    /// [`push_back`](Self::push_back).
+    /// Links `p` directly after `before`, a node of this chain, and returns links as
+    /// [`push_back`](Self::push_back) does.
     #[inline]
     #[must_use]
     pub fn push_after<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P, before: P) -> Links<P> {
@@ -93,8 +93,8 @@ impl<P: Handle> Chain<P> {
         Links { next, prev: Some(before) }
     }
 
-    /// Links `p` in front of `after`, a node of this chain, otherwise as
-    /// [`push_back`](Self::push_back).
+    /// Links `p` directly before `after`, a node of this chain, and returns links as
+    /// [`push_back`](Self::push_back) does.
     #[inline]
     #[must_use]
     pub fn push_before<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P, after: P) -> Links<P> {
@@ -134,8 +134,9 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Iterates over the nodes from the head on. On a chain with a cycle the iterator does not end.
-    /// Take at most as many nodes as the chain can have.
+    /// Iterates over the nodes, beginning with the head. On a chain with a cycle the iterator does
+    /// not end, so a caller that does not trust the chain must limit the number of nodes that it
+    /// takes.
     pub fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,
@@ -143,8 +144,8 @@ impl<P: Handle> Chain<P> {
         core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
     }
 
-    /// Verifies the links; `visit` verifies each record. Every node subtracts one from `left`. More
-    /// nodes than that are an error, so the check also ends on a cycle.
+    /// Verifies the links; `visit` verifies each record. Subtracts one from `left` for every node.
+    /// More than `left` nodes are an error, so the check also ends on a cycle.
     ///
     /// # Errors
     /// The first violation found, or the error of `visit`.

@@ -1,4 +1,4 @@
-//! Hints to the processor that change no result.
+//! Hints to the processor, which change no result.
 
 /// Prefetches the cache line at `value` without waiting for it. Any pointer is allowed.
 #[inline]

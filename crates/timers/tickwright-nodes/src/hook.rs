@@ -1,19 +1,19 @@
-//! Hooks: nodes inside the caller's own structs. No allocation, ever.
+//! Hooks: nodes inside the caller's own structs. Nothing is ever allocated.
 //!
 //! ```text
 //!   caller's struct  .. | Hook { record, owner } | value | ..
 //!                         ^ HookPtr: a pointer to the hook, made from a reference to more than
 //!                           the hook
 //! ```
-//! A hook's `owner` word names the structure that owns the node. The word is 0 for no structure;
-//! otherwise it is the structure's identity. The top bit tells whether the node was inserted
+//! A hook's `owner` word names the structure that owns the node. The word is the structure's
+//! identity, or 0 while no structure owns the node. Its top bit is set if the node was inserted
 //! pinned. A structure writes a record only while the owner word names the structure and the
 //! structure is borrowed mutably, so one compare-exchange claims a node and one store releases it.
-//! Threads may share nodes.
+//! Threads can therefore share nodes.
 //!
 //! A target without compare-exchange (Cortex-M0, RISC-V without the A extension) claims in a
-//! critical section, with the feature `critical-section`. Without that feature hooks cannot be
-//! shared there, and the compiler enforces that ([`Shareable`]).
+//! critical section, with the feature `critical-section`. Without that feature, threads cannot
+//! share hooks on such a target, and the compiler enforces that ([`Shareable`]).
 //!
 //! `HookQueue` of `tickwright-core` documents the drop of structures and nodes, forgotten
 //! structures and double inserts.
@@ -33,28 +33,30 @@ use shared::{OwnerWord, RecordCell};
 
 use core::sync::atomic::Ordering;
 
-/// The bit of an owner word that is set when the node was inserted pinned: then a drop while linked
-/// must abort.
+/// The bit of an owner word that is set if the node was inserted pinned, so that a drop of the
+/// linked node must abort.
 pub const PINNED: u32 = 1 << 31;
 
 /// Marks the hooks of one kind of structure.
 ///
 /// # Safety
-/// Apart from handles, what [`Record`](Self::Record) holds is `Send` and `Sync`: no `Cell`, no
-/// pointer of its own.
+/// Everything that [`Record`](Self::Record) holds, except handles, is `Send` and `Sync`: no `Cell`,
+/// no pointer of its own.
 pub unsafe trait Hooked: 'static {
-    /// What a hook holds.
+    /// The record of a hook.
     type Record<P: Handle>: Record<P>;
 
     /// The name of the structure.
     const ID: &'static str;
 
-    /// It is printed before the process aborts, because a pinned node was dropped while linked.
+    /// The message that is printed before the process aborts because a pinned node was dropped
+    /// while linked.
     const DROPPED: &'static str;
 }
 
-/// Structures whose hooks threads and interrupts may share. It is implemented for all where the
-/// target has compare-exchange or the feature `critical-section` is on; elsewhere for none.
+/// Marks structures whose hooks can be shared by threads and interrupts. If the target has
+/// compare-exchange or the feature `critical-section` is on, the trait is implemented for all
+/// structures; otherwise for none.
 #[diagnostic::on_unimplemented(
     message = "hooks cannot be shared or be statics here: this target has no compare-exchange",
     label = "not `Sync` or `Send` on this target",
@@ -80,15 +82,15 @@ pub struct Hook<F: Hooked> {
 pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
 
 impl<F: Hooked> HookPtr<F> {
-    /// A handle for the hook at the address `hook`. A structure that follows the handle promises,
-    /// by [`HookNodes::new`], that it is valid.
+    /// Creates a handle for the hook at the address `hook`. A structure that follows the handle
+    /// promises, by calling [`HookNodes::new`], that the handle is valid.
     #[inline]
     #[must_use]
     pub const fn new(hook: NonNull<Hook<F>>) -> Self {
         Self(hook)
     }
 
-    /// Where the hook is.
+    /// Returns the address of the hook.
     #[inline]
     #[must_use]
     pub const fn as_ptr(self) -> NonNull<Hook<F>> {
@@ -148,23 +150,24 @@ pub enum Claimed {
 
 impl<F: Hooked> Hook<F> {
     crate::const_unless_loom! {
-        /// A hook that is in no structure.
+        /// Creates a hook that is in no structure.
         #[must_use]
         pub const fn new() -> Self {
             Self { record: RecordCell::new(Record::IDLE), owner: OwnerWord::free(), _pinned: PhantomPinned }
         }
     }
 
-    /// Whether the hook is in a structure. It stays true for ever if that structure was forgotten
-    /// (`core::mem::forget`).
+    /// Returns whether the hook is in a structure. It stays true forever if that structure was
+    /// forgotten (`core::mem::forget`).
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.owner.load(Ordering::Acquire) != 0
     }
 
-    /// The identity of the structure that owns the hook; 0 for none. A caller that compares it with
-    /// its own identity needs no ordering: the caller's own claim was its own write.
+    /// Returns the identity of the structure that owns the hook, or 0 if no structure owns it. A
+    /// caller that compares the result with its own identity needs no memory ordering, because only
+    /// the caller itself writes this identity.
     #[inline]
     #[must_use]
     pub fn owner(&self) -> u32 {
@@ -174,7 +177,7 @@ impl<F: Hooked> Hook<F> {
     /// Claims a free hook for the structure `id`. `pinned` is [`PINNED`] or 0.
     ///
     /// # Errors
-    /// Who has it.
+    /// Says which structure owns the hook.
     ///
     /// # Safety
     /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
@@ -197,11 +200,11 @@ impl<F: Hooked> Hook<F> {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word, and returns the old word. It serves tests of code that detects a
-    /// wrong owner.
+    /// Writes the owner word, and returns the old word. For tests of code that detects a wrong
+    /// owner.
     ///
     /// # Safety
-    /// 1. Until the word is right again, the structure that owns the node may only be checked.
+    /// 1. Until the word is correct again, the structure that owns the node may only be checked.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub unsafe fn set_owner(&self, owner: u32) -> u32 {
@@ -241,7 +244,7 @@ fn abort(message: &str) -> ! {
             panic!("aborting");
         }
     }
-    // A panic while a panic unwinds aborts. `core` has no `abort` of its own.
+    // `core` has no `abort`, but a second panic during the unwinding of a panic aborts.
     let _second = PanicAgain;
     panic!("{message}");
 }
@@ -255,12 +258,12 @@ impl<F: Hooked> HookNodes<F> {
     /// Creates the access for one structure.
     ///
     /// # Safety
-    /// The structure keeps it to itself, lends it out of its own borrow, and sees to it that each
-    /// handle that it is asked for
-    /// 1. was made from a live reference to the hook, or to a whole that the hook is in;
+    /// The structure does not share the access, lends it only out of its own borrow, and ensures
+    /// that each handle that it is asked for
+    /// 1. was made from a live reference to the hook, or to an object that contains the hook;
     /// 2. points at a hook that the structure has claimed and not released since, so the hook stays
-    ///    where it is. The hook is borrowed for as long as the structure lives, or pinned, and the
-    ///    drop of a pinned hook aborts.
+    ///    where it is. The hook is either borrowed for as long as the structure lives, or pinned;
+    ///    the drop of a linked pinned hook aborts.
     #[inline]
     #[must_use]
     pub const unsafe fn new() -> Self {
@@ -296,8 +299,8 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
     }
 }
 
-/// Whether [`draw`] can return an identity. It cannot on a target without compare-exchange and
-/// without the feature `critical-section`.
+/// Whether [`draw`] can return an identity. On a target without compare-exchange it can do so only
+/// with the feature `critical-section`.
 pub const IDENTITIES_ARE_DRAWN: bool =
     cfg!(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))));
 
@@ -317,7 +320,7 @@ pub fn draw() -> Option<NonZeroU32> {
     None
 }
 
-/// Returns each identity once, and none when all are used up.
+/// Returns each identity once, and `None` when all are used up.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
     let next = |last: u32| (last + 1 < PINNED).then_some(last + 1);

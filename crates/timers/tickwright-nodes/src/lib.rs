@@ -1,5 +1,5 @@
-//! Where nodes live. An algorithm is written once and runs over slots of an arena and over links
-//! inside the caller's structs.
+//! The memory of nodes. An algorithm is written once, and runs both over slots of an arena and over
+//! links inside the caller's structs.
 //!
 //! ```text
 //!   algorithm          chain, tree with a balance, or a timer queue of `tickwright-core`
@@ -12,9 +12,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | the root | what an algorithm may ask of memory: [`Handle`], [`Record`], [`Nodes`] |
+//! | the root | what an algorithm can ask of memory: [`Handle`], [`Record`], [`Nodes`] |
 //! | [`arena`] | indices of slots with generations |
-//! | [`hook`] | links inside the caller's structs, and the word that says whose a node is |
+//! | [`hook`] | links inside the caller's structs, and the word that names a node's owner |
 //! | [`chain`] | doubly linked lists |
 //! | [`tree`] | binary search trees, balanced by colors or by heights |
 //!
@@ -23,7 +23,7 @@
 //!
 //! # Features
 //! - `alloc` (default): [`arena`]. Without this feature only caller-owned nodes exist. The crate is
-//!   `no_std` with the feature and without, and a default build has no dependencies.
+//!   `no_std` with and without this feature, and a default build has no dependencies.
 //! - `critical-section`: targets without compare-exchange claim hooks and draw identities in the
 //!   critical section that the program provides. On other targets the feature changes nothing.
 //! - `testing`: tools that the tests of the crates above share. The feature needs `std`, and is not
@@ -37,7 +37,7 @@ extern crate alloc;
 #[cfg(any(test, feature = "testing"))]
 extern crate std;
 
-/// Makes a function `const` except in models, since constant expressions cannot create loom's
+/// Makes a function `const`, except in models, because constant expressions cannot create loom's
 /// types.
 #[doc(hidden)]
 #[macro_export]
@@ -53,9 +53,9 @@ macro_rules! const_unless_loom {
     };
 }
 
-/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }`, with the
-/// patterns of a `match`, and `[T]` before a `TYPE<T>`. A literal is a format string. Any other
-/// text implements `Display`, and stands in parentheses unless it is a name.
+/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }` has the patterns
+/// of a `match`, and `[T]` before a `TYPE<T>`. A literal is a format string. Any other text
+/// implements `Display`, and stands in parentheses unless it is a name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_texts {

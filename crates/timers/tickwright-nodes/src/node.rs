@@ -1,4 +1,4 @@
-//! What an algorithm may ask of memory.
+//! The traits through which an algorithm uses memory: `Handle`, `Record` and `Nodes`.
 
 use core::fmt::Debug;
 
@@ -10,12 +10,12 @@ pub trait Handle: Copy + Eq + Debug + 'static {
     /// Whether the handle is an index.
     const NUMBERED: bool = false;
 
-    /// The number of an index, never 0; 0 for a pointer.
+    /// Returns the number of an index, which is never 0, or 0 for a pointer.
     fn number(self) -> u32 {
         0
     }
 
-    /// The index of [`number`](Self::number); `None` for 0, and for pointers.
+    /// Returns the index whose [`number`](Self::number) this is, or `None` for 0 and for pointers.
     fn from_number(number: u32) -> Option<Self> {
         let _ = number;
         None
@@ -28,38 +28,39 @@ pub trait Record<P: Handle>: Sized {
     /// The record of a node that is in no queue.
     const IDLE: Self;
 
-    /// A record that stores only another handle; the slab links its free list through such records.
+    /// Creates a record that stores only another handle; the slab links its free list through such
+    /// records.
     fn vacant(next: Option<P>) -> Self;
 
-    /// The handle that [`vacant`](Self::vacant) stored.
+    /// Returns the handle that [`vacant`](Self::vacant) stored.
     fn next_vacant(&self) -> Option<P>;
 
-    /// Makes this the record of a slot on the free list, in front of `next`.
+    /// Makes this the record of a slot on the free list, before `next`.
     #[inline]
     fn set_vacant(&mut self, next: Option<P>) {
         *self = Self::vacant(next);
     }
 
-    /// The most slots whose numbers an algorithm with such records can store. An arena with more
-    /// values is full.
+    /// The greatest number of slots for which an algorithm with such records can store numbers. An
+    /// arena with this many slots is full.
     const SLOTS: usize = u32::MAX as usize - 1;
 
-    /// Whether a vacant record keeps data of its last timer.
+    /// Whether a vacant record keeps data of the last timer.
     const REMEMBERS: bool = false;
 
-    /// Makes a vacant or idle record forget its last timer.
+    /// Makes a vacant or idle record forget the last timer.
     fn forget(&mut self) {}
 }
 
-/// Looks records up. Stores implement it; algorithms are generic over it.
+/// Looks up records. Stores implement this trait, and algorithms are generic over it.
 pub trait Nodes<P: Handle, R> {
-    /// The record of `p`.
+    /// Returns the record of `p`.
     fn record(&self, p: P) -> &R;
 
-    /// The record of `p`, for writing.
+    /// Returns the record of `p`, for writing.
     fn record_mut(&mut self, p: P) -> &mut R;
 
-    /// Prefetches the record of `p`, which may be read next. Changes no result.
+    /// Prefetches the record of `p`, which might be read next. Changes no result.
     #[inline]
     fn prefetch(&self, _p: Option<P>) {}
 }

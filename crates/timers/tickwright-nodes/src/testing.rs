@@ -28,13 +28,13 @@ impl<R> Nodes<usize, R> for VecNodes<R> {
 pub struct Random(u64);
 
 impl Random {
-    /// One sequence for each seed.
+    /// Creates a generator; each seed has its own sequence.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next random number, below `bound`.
+    /// Returns the next random number, below `bound`.
     pub fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// The numbers below `n`, in random order.
+/// Returns the numbers below `n`, in random order.
 #[must_use]
 pub fn shuffled(n: u32, random: &mut Random) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..n).collect();

@@ -1,10 +1,10 @@
-//! The operations that binary search trees share: linking, unlinking, rotating, walking, verifying.
-//! None of them knows the order.
+//! The operations that binary search trees share: linking, unlinking, rotating, walking and
+//! verifying. No operation depends on the order of the keys.
 //!
 //! A tree searches for a place by its own rule. Then it calls [`attach`] to link a leaf there, or
 //! [`detach`] to unlink a node. The tree's [`Balance`] then restores the heights. Timer trees and
-//! dictionaries are built on it. A new node belongs on the right of nodes with an equal key, which
-//! keeps first-in-first-out. Rotations keep that order.
+//! dictionaries are built on it. A new node belongs to the right of nodes with an equal key, so
+//! that equals stay in the order of their arrival. Rotations keep that order.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
@@ -27,9 +27,9 @@ pub use red_black::{Color, RedBlack};
 /// One of the two directions down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Towards the earlier.
+    /// Towards earlier nodes.
     Left = 0,
-    /// Towards the later.
+    /// Towards later nodes.
     Right = 1,
 }
 
@@ -43,7 +43,7 @@ impl Side {
         if right { Right } else { Left }
     }
 
-    /// The other side.
+    /// Returns the other side.
     #[inline]
     #[must_use]
     pub const fn other(self) -> Self {
@@ -58,22 +58,22 @@ impl Side {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {
-    /// The children: left, right.
+    /// The left and the right child.
     pub child: [Option<P>; 2],
-    /// The parent; none for the root.
+    /// The parent, or `None` for the root.
     pub up: Option<P>,
     /// The mark of the balance.
     pub mark: M,
 }
 
 impl<P: Handle, M> Links<P, M> {
-    /// The links of a node without children.
+    /// Returns the links of a node without children.
     #[inline]
     pub const fn leaf(up: Option<P>, mark: M) -> Self {
         Self { up, child: [None, None], mark }
     }
 
-    /// The child on one side.
+    /// Returns the child on one side.
     #[inline]
     pub fn at(&self, side: Side) -> Option<P> {
         self.child[side as usize]
@@ -85,22 +85,22 @@ impl<P: Handle, M> Links<P, M> {
         self.child[side as usize] = child;
     }
 
-    /// The side of this node on which `child` is linked.
+    /// Returns the side of this node on which `child` is linked.
     #[inline]
     pub fn side_of(&self, child: P) -> Side {
         Side::right_when(self.at(Left) != Some(child))
     }
 }
 
-/// A record that contains [`Links`], and the key that its tree is ordered by.
+/// A record that contains [`Links`], and the key by which its tree is ordered.
 pub trait Linked<P: Handle> {
     /// The mark of the balance.
     type Mark: Copy + PartialEq + Debug;
 
-    /// The links.
+    /// Returns the links, for reading.
     fn links(&self) -> &Links<P, Self::Mark>;
 
-    /// The links, for writing.
+    /// Returns the links, for writing.
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 
@@ -110,8 +110,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Keeps a tree shallow, whatever its order. This trait is sealed: its implementations are
-/// [`RedBlack`] and [`Avl`].
+/// Keeps a tree shallow, whatever the order of its keys. This trait is sealed: its implementations
+/// are [`RedBlack`] and [`Avl`].
 ///
 /// ```compile_fail,E0277
 /// #[derive(Debug)]
@@ -125,7 +125,7 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// The mark of a new leaf.
     const LEAF: Self::Mark;
 
-    /// The violation when a path is longer than this balance allows for 2^64 nodes.
+    /// The violation that is reported for a path longer than this balance allows for 2^64 nodes.
     const TOO_DEEP: Violation;
 
     /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
@@ -143,26 +143,26 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
         gap: Gap<P, Self::Mark>,
     );
 
-    /// Whether a node with this mark may be the root.
+    /// Verifies that a node with this mark may be the root.
     ///
     /// # Errors
-    /// What is broken.
+    /// The violated rule of the balance.
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
-    /// The height, as this balance counts it, of a node with these children (mark and height; a
-    /// missing child has height 0).
+    /// Returns the height, as this balance counts it, of a node with these children. A child is
+    /// given by its mark and height; a missing child has height 0.
     ///
     /// # Errors
-    /// What is broken.
+    /// The violated rule of the balance.
     fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
 }
 
-/// The place that [`detach`] left empty: the end of the path that became one shorter.
+/// The place that [`detach`] left empty: the end of the path that has become shorter by one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {
-    /// The parent whose child is missing; none when the root is missing.
+    /// The parent whose child is missing, or `None` if the root is missing.
     pub parent: Option<P>,
-    /// The side of the parent.
+    /// The side on which the parent's child is missing.
     pub side: Side,
     /// The child that rose into the gap.
     pub child: Option<P>,
@@ -170,13 +170,13 @@ pub struct Gap<P, M> {
     pub mark: M,
 }
 
-/// The links of `p`.
+/// Returns the links of `p`.
 #[inline]
 pub fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(nodes: &'n N, p: P) -> &'n Links<P, R::Mark> {
     nodes.record(p).links()
 }
 
-/// The links of `p`, for writing.
+/// Returns the links of `p`, for writing.
 #[inline]
 pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes: &'n mut N,
@@ -227,18 +227,19 @@ where
     B::unlinked(root, nodes, gap);
 }
 
-/// The last node on one side of the tree below `top`: on the left, the earliest node.
+/// Returns the outermost node on one side of the tree below `top`: on the left side, the earliest
+/// node.
 #[inline]
 pub fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
     let mut at = top;
-    // Invariant: every node below `top` that is beyond `at` on this side is below `at`.
+    // Invariant: every node below `top` that is further out than `at` on this side is below `at`.
     while let Some(child) = links(nodes, at).at(side) {
         at = child;
     }
     at
 }
 
-/// The next node after `p` in order.
+/// Returns the node after `p` in order.
 #[inline]
 pub fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<P> {
     if let Some(right) = links(nodes, p).at(Right) {
@@ -255,7 +256,7 @@ pub fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<
     None
 }
 
-/// Whether no node comes before `p`.
+/// Returns whether no node comes before `p`.
 #[inline]
 pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> bool {
     let mut at = p;
@@ -324,7 +325,8 @@ fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     Gap { parent, side, child, mark }
 }
 
-/// Unlinks the earliest node of the tree. It has no left child, and is a left child or the root.
+/// Unlinks the earliest node of the tree. That node has no left child, and is itself a left child
+/// or the root.
 #[inline]
 pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -426,7 +428,7 @@ struct Checker<'q, N, V> {
 }
 
 impl<N, V> Checker<'_, N, V> {
-    /// Verifies the tree below `p`, whose own `up` is right. Returns its mark and height.
+    /// Verifies the tree below `p`, whose own `up` is correct. Returns its mark and height.
     fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
     where
         P: Handle,

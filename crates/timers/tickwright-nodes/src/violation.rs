@@ -1,7 +1,7 @@
 //! The violations that a check can report.
 
-/// An invariant that a `check` found violated. Each structure's module lists which of its
-/// invariants each violation stands for.
+/// An invariant that a `check` found violated. The module of each structure lists the invariants
+/// that each violation stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {
@@ -17,7 +17,7 @@ pub enum Violation {
     RedRed,
     /// Two paths from a node to its missing children pass unequal numbers of black nodes.
     BlackHeight,
-    /// A balance factor is not the difference of the heights, or is outside of -1..=1.
+    /// A balance factor is not the difference of the heights, or is outside -1..=1.
     Balance,
     /// A heap entry is earlier than its parent.
     HeapOrder,

@@ -1,9 +1,9 @@
-//! Where the records and slots of an arena lie.
+//! The memory that holds the records and slots of an arena.
 
 use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record};
 
-/// Records and slots by index. Each slot has a record, and there may be more records than slots.
+/// Records and slots by index. Each slot has a record, and there can be more records than slots.
 pub trait Columns: Sized {
     /// The record that an algorithm keeps for a slot.
     type Record: Record<Idx>;
@@ -14,40 +14,40 @@ pub trait Columns: Sized {
     /// The type through which an algorithm reads and writes its records.
     type Nodes: Nodes<Idx, Self::Record>;
 
-    /// Whether there are as many slots as ever, from the beginning on: none is appended or retired.
+    /// Whether the number of slots is fixed: no slot is ever appended or retired.
     const FIXED: bool = false;
 
-    /// No slots; all slots, each free, if their number is fixed.
+    /// Columns without slots or, if the number of slots is fixed, with all slots free.
     const EMPTY: Self;
 
-    /// The records.
+    /// Returns the records.
     fn nodes(&self) -> &Self::Nodes;
 
-    /// The records, for writing.
+    /// Returns the records, for writing.
     fn nodes_mut(&mut self) -> &mut Self::Nodes;
 
-    /// Lets all records forget their last timers. The caller makes sure that no slot is live.
+    /// Makes all records forget their last timers. The caller makes sure that no slot is live.
     fn forget(&mut self);
 
-    /// The number of slots, slot 0 included.
+    /// Returns the number of slots, including slot 0.
     fn len(&self) -> usize;
 
-    /// Whether there are no slots, not even slot 0.
+    /// Returns whether there are no slots, not even slot 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether each slot has a record.
+    /// Returns whether each slot has a record.
     fn is_complete(&self) -> bool {
         true
     }
 
-    /// The number of slots for which there is memory.
+    /// Returns the number of slots for which there is memory.
     fn capacity(&self) -> usize {
         self.len()
     }
 
-    /// Makes room for `additional` more slots; unless `exact`, also for later growth.
+    /// Makes room for `additional` more slots and, unless `exact` is true, for later growth.
     ///
     /// # Errors
     /// [`Full`] when there is no memory.
@@ -56,8 +56,8 @@ pub trait Columns: Sized {
     /// Appends a free slot. The caller has made room for it.
     fn push(&mut self, last: u32);
 
-    /// The next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a slot on
-    /// that list.
+    /// Returns the next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a
+    /// slot on that list.
     #[inline]
     fn next_vacant(&self, p: Idx) -> Option<Idx> {
         self.nodes().record(p).next_vacant()
@@ -74,13 +74,14 @@ pub trait Columns: Sized {
         *self.nodes_mut().record_mut(p) = Self::Record::IDLE;
     }
 
-    /// The slot at an index, if it exists.
+    /// Returns the slot at an index, if it exists.
     fn slot(&self, at: usize) -> Option<&SlotState<Self::Value>>;
 
-    /// The slot at an index, if it exists, for writing.
+    /// Returns the slot at an index, if it exists, for writing.
     fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<Self::Value>>;
 
-    /// The bytes that the columns have allocated, without what values own themselves.
+    /// Returns the number of bytes that the columns have allocated, without the memory that values
+    /// own.
     fn heap_bytes(&self) -> usize {
         0
     }
@@ -91,6 +92,6 @@ pub trait Columns: Sized {
 pub struct Cell<R, T> {
     /// The record that an algorithm keeps for the slot.
     pub record: R,
-    /// What it holds.
+    /// The slot, which holds a value or is free.
     pub slot: SlotState<T>,
 }

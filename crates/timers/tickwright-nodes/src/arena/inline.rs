@@ -6,7 +6,7 @@ use super::columns::{Cell, Columns};
 use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record};
 
-/// `N` records, each beside its slot. The slot of index `i` is at position `i - 1`.
+/// `N` records, each next to its slot. The slot with index `i` is at position `i - 1`.
 pub struct Inline<R, T, const N: usize>([Cell<R, T>; N]);
 
 impl<R: Record<Idx>, T, const N: usize> Columns for Inline<R, T, N> {

@@ -1,4 +1,4 @@
-//! Occupying and vacating slots.
+//! `Arena`: occupies and vacates slots.
 
 use core::fmt;
 use core::mem;
@@ -7,11 +7,11 @@ use core::num::NonZeroU32;
 use super::{Columns, Full, GENERATIONS, Idx, MOST, SlotId, SlotState, slots_for};
 use crate::{Handle, Record, Violation};
 
-/// When fewer live slots than this are left, a long free list is dropped. A later arrival may pass
-/// over as many live slots, and over those that are retired.
+/// When fewer live slots than this are left, a long free list is dropped. A later arrival has to
+/// skip at most this many live slots, and the retired slots.
 const FEW: usize = 64;
 
-/// A list of fewer slots is kept, since they lie in a cache. Retired slots do not count.
+/// A list of fewer slots is kept, because these slots are in the cache. Retired slots do not count.
 const LONG: u32 = 1024;
 
 /// Slots with generations, over either layout. The [module](super) states its invariants.
@@ -20,7 +20,7 @@ pub struct Arena<C> {
     pub columns: C,
     #[doc(hidden)]
     pub free: Option<Idx>,
-    /// The free slots up to this one are on the free list, and the others are not.
+    /// The free slots up to this index are on the free list; the other free slots are not.
     #[doc(hidden)]
     pub seen: u32,
     #[doc(hidden)]
@@ -29,8 +29,8 @@ pub struct Arena<C> {
     pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
-    /// At most [`MOST`]. 0 and of no meaning if the number of slots is fixed: an empty arena is
-    /// then all zeros, and a static of it takes no flash.
+    /// The bound, at most [`MOST`]. If the number of slots is fixed, it is 0 and has no meaning, so
+    /// that an empty arena is all zeros and a static arena takes no flash.
     limit: u32,
     #[doc(hidden)]
     pub len: usize,
@@ -43,30 +43,32 @@ impl<C: Columns> Arena<C> {
     /// The greatest index of a slot.
     const SLOTS: usize = if C::Record::SLOTS < MOST { C::Record::SLOTS } else { MOST };
 
-    /// An arena over empty columns. The first occupation of each slot has generation `last + 1`.
+    /// Creates an arena over empty columns. The first occupation of each slot has generation
+    /// `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        // An index must not lose bits as a `usize`: otherwise a forged id could alias a real one.
+        // The conversion of an index to `usize` must not lose bits: otherwise a forged id could
+        // alias a real id.
         const { assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks") };
         let (free, limit) = (None, if C::FIXED { 0 } else { MOST as u32 });
         Self { columns, free, seen: 0, retired: 0, idle: 0, first_generation: last, limit, len: 0 }
     }
 
-    /// The number of live slots, idle ones included.
+    /// Returns the number of live slots, including idle slots.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no slot is live.
+    /// Returns whether no slot is live.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the arena has reached its bound or the last index.
+    /// Returns whether the arena has reached its bound or the last index.
     #[inline]
     #[must_use]
     pub const fn is_full(&self) -> bool {
@@ -78,7 +80,8 @@ impl<C: Columns> Arena<C> {
         self.limit = limit.min(MOST) as u32;
     }
 
-    /// The number of slots that must be appended before `additional` more can be occupied.
+    /// Returns the number of slots that must be appended before `additional` more slots can be
+    /// occupied.
     ///
     /// # Errors
     /// [`Full`] when the bound is lower, or when there are too few indices.
@@ -100,7 +103,7 @@ impl<C: Columns> Arena<C> {
     /// Makes room for `additional` more occupations.
     ///
     /// # Errors
-    /// [`Full`] when there is no memory, or as [`missing`](Self::missing).
+    /// [`Full`] when there is no memory, and in the cases of [`missing`](Self::missing).
     pub fn reserve(&mut self, additional: usize) -> Result<(), Full> {
         self.columns.reserve(self.missing(additional)?, true)
     }
@@ -108,8 +111,9 @@ impl<C: Columns> Arena<C> {
     /// Moves a value into a free slot, or into a new slot.
     ///
     /// # Errors
-    /// The value, when the arena is full or there is no memory. Nothing has changed then.
-    // A call would return the result in memory, and its reader would wait for the store.
+    /// Returns the value when the arena is full or there is no memory. Nothing has changed then.
+    // Inlined, because a call would return the result in memory, and its reader would wait for the
+    // store.
     #[inline(always)]
     pub fn occupy(&mut self, value: C::Value) -> Result<SlotId, C::Value> {
         if self.is_full() {
@@ -126,7 +130,7 @@ impl<C: Columns> Arena<C> {
             },
         };
         let Some(slot) = self.columns.slot_mut(index.at()) else { return Err(refuse(value)) };
-        // A free slot that is not retired has a next generation.
+        // A free slot that is not retired has at least one generation left.
         let last = match slot {
             SlotState::Free { last } => *last,
             SlotState::Live { generation, .. } => generation.get(),
@@ -137,8 +141,8 @@ impl<C: Columns> Arena<C> {
         Ok(SlotId { index, generation })
     }
 
-    /// Takes the next slot that is not on the free list, or appends one. It is not inlined: most
-    /// arrivals take a slot from the free list.
+    /// Takes the next slot that is not on the free list, or appends one. The function is not
+    /// inlined, because most arrivals take a slot from the free list.
     #[inline(never)]
     fn take_fresh(&mut self) -> Option<Idx> {
         while (self.seen as usize) + 1 < self.columns.len() {
@@ -162,8 +166,8 @@ impl<C: Columns> Arena<C> {
         Some(index)
     }
 
-    /// Takes all slots off the free list. A list of slots that were vacated in any order is a chain
-    /// of cache misses: the next arrivals take the slots by index.
+    /// Takes all slots off the free list, so that the next arrivals take the slots by index. A list
+    /// of slots that were vacated in random order would be a chain of cache misses.
     #[cold]
     fn drop_long_list(&mut self) {
         if self.seen >= LONG && self.seen - LONG >= self.retired {
@@ -172,7 +176,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Gets memory for one more slot, and for slot 0, which it appends.
+    /// Gets memory for one more slot, and for slot 0. Appends slot 0 if it does not exist yet.
     #[cold]
     fn grow(&mut self) -> Option<()> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };
@@ -221,8 +225,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Vacates every live slot and drops the values. The caller's algorithm must hold no handle of
-    /// any slot. If the drop of a value panics, the other values are dropped while that panic
+    /// Vacates every live slot and drops the values. The caller's algorithm must not hold a handle
+    /// of any slot. If the drop of a value panics, the other values are dropped while that panic
     /// unwinds.
     pub fn clear(&mut self) {
         self.vacate_all(false);
@@ -265,7 +269,8 @@ impl<C: Columns> Arena<C> {
         Clearing { arena: self, next: 1, keeps_idle }.run();
     }
 
-    /// Makes a live slot idle, or no longer idle. Nothing changes if the slot is so already.
+    /// Makes a live slot idle, or makes it no longer idle. Changes nothing if the slot is already
+    /// in that state.
     #[inline]
     pub fn mark(&mut self, index: Idx, is_idle: bool) {
         if let Some(SlotState::Live { generation, .. }) = self.columns.slot_mut(index.at())
@@ -277,7 +282,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Whether this is the id of a slot that is idle.
+    /// Returns whether this is the id of an idle slot.
     #[inline]
     #[must_use]
     pub fn is_idle(&self, id: SlotId) -> bool {
@@ -285,7 +290,7 @@ impl<C: Columns> Arena<C> {
         matches!(slot, Some(SlotState::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
     }
 
-    /// The value of an occupation, idle or not. Returns `None` if the occupation is over.
+    /// Returns the value of an occupation, idle or not. Returns `None` if the occupation is over.
     #[inline]
     #[must_use]
     pub fn value(&self, id: SlotId) -> Option<&C::Value> {
@@ -295,7 +300,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// As [`value`](Self::value), for changes.
+    /// As [`value`](Self::value), for writing.
     #[inline]
     #[must_use]
     pub fn value_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -305,7 +310,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The value of an occupation that is not idle. Returns `None` if the occupation is over.
+    /// Returns the value of an occupation that is not idle. Returns `None` if the occupation is
+    /// over.
     #[inline]
     #[must_use]
     pub fn get(&self, id: SlotId) -> Option<&C::Value> {
@@ -315,7 +321,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// As [`get`](Self::get), for changes.
+    /// As [`get`](Self::get), for writing.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -325,8 +331,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The current id of a slot's value, and the value. Returns `None` if the slot is not live, or
-    /// is idle.
+    /// Returns the current id of a slot's value, and the value. Returns `None` if the slot is not
+    /// live, or is idle.
     #[inline]
     #[must_use]
     pub fn live(&self, index: Idx) -> Option<(SlotId, &C::Value)> {
@@ -338,7 +344,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// The current id of a slot, idle or not. Returns `None` if the slot is not live.
+    /// Returns the current id of a slot, idle or not. Returns `None` if the slot is not live.
     #[must_use]
     pub fn occupant(&self, index: Idx) -> Option<SlotId> {
         match self.columns.slot(index.at()) {
@@ -349,7 +355,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Iterates over all live slots that are not idle, by index. O(slots).
+    /// Iterates over all live slots that are not idle, in the order of their indices. O(slots).
     pub fn iter(&self) -> impl Iterator<Item = (SlotId, &C::Value)> + '_ {
         (1..self.columns.len()).filter_map(|at| self.live(Idx::of(at)?))
     }
@@ -374,7 +380,7 @@ impl<C: Columns> Arena<C> {
         }
         let mut found = 0;
         let mut next = self.free;
-        // Invariant: `found` slots of the free list have been visited, and each was usable.
+        // Invariant: `found` slots of the free list have been visited, and each of them was usable.
         while let Some(p) = next {
             found += 1;
             let is_listed =
@@ -388,14 +394,14 @@ impl<C: Columns> Arena<C> {
     }
 }
 
-/// Whether the generation, of a slot that may be idle, is that of the id.
+/// Returns whether the generation of a slot, which can be idle, is that of the id.
 #[inline]
 const fn is_of(generation: NonZeroU32, id: SlotId) -> bool {
     generation.get() & GENERATIONS == id.generation.get()
 }
 
-/// Returns the value of a refused arrival. It is cold, so the compiler keeps refusals out of the
-/// way of all others.
+/// Returns the value of a refused arrival. The function is cold, so that the compiler moves
+/// refusals out of the fast path.
 #[cold]
 fn refuse<T>(value: T) -> T {
     value

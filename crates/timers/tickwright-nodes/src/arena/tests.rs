@@ -143,7 +143,7 @@ fn few_live_slots_drop_a_long_free_list<C: Layout>() {
         }
     }
     assert_eq!(dropped, [63]);
-    // The slots that stayed live, and the retired one, are passed over.
+    // The slots that stayed live and the retired slot are skipped.
     let taken: Vec<_> = (0..SLOTS - 20).map(|_| arena.occupy(0).unwrap().index).collect();
     assert!(taken.is_sorted() && !taken.iter().any(|index| *index == idx(2) || kept.contains(index)));
     assert_eq!((arena.check(), arena.len(), arena.columns.len()), (Ok(()), SLOTS, SLOTS + 2));

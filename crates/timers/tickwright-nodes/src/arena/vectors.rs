@@ -7,12 +7,12 @@ use super::columns::{Cell, Columns};
 use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record, hint};
 
-/// The records of an arena whose slots lie apart; index 0 is never used.
+/// The records of an arena that keeps its slots in another vector; index 0 is never used.
 #[derive(Debug)]
 pub struct Records<R>(#[doc(hidden)] pub Vec<R>, Beside);
 
-/// Where the slots of the records lie: a prefetch of a node also fetches its slot. The address
-/// serves as a hint alone: nobody reads through it.
+/// The address of the slots, so that a prefetch of a record also fetches its slot. The address is
+/// only a hint: no code reads through it.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     address: usize,
@@ -36,7 +36,7 @@ impl Beside {
 }
 
 impl<R> Records<R> {
-    /// No records.
+    /// A vector without records.
     pub const EMPTY: Self = Self(Vec::new(), Beside::NONE);
 }
 
@@ -217,7 +217,7 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for TogetherColumns<R, T> {
     fn prefetch(&self, p: Option<Idx>) {
         let cell = self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at));
         hint::prefetch(cell);
-        // A cell may lie in two cache lines.
+        // A cell can lie in two cache lines.
         if !64usize.is_multiple_of(size_of::<Cell<R, T>>()) {
             hint::prefetch(cell.wrapping_add(1).cast::<u8>().wrapping_sub(1));
         }

@@ -1,6 +1,6 @@
 //! The parts of a hook that threads share: its owner word and the cell of its record. Under
 //! `cfg(loom)` both are loom's types, so that the models of `tickwright-core` and
-//! `tickwright-collections` run the shipped functions.
+//! `tickwright-collections` run the same functions as programs do.
 
 #[cfg(not(loom))]
 use core::{cell::UnsafeCell, sync::atomic::AtomicU32};
@@ -9,7 +9,7 @@ use loom::{cell::UnsafeCell, sync::atomic::AtomicU32};
 
 use core::sync::atomic::Ordering;
 
-/// Whose a node is.
+/// The word that says which structure owns a node.
 pub(super) struct OwnerWord(AtomicU32);
 
 impl OwnerWord {
@@ -29,7 +29,8 @@ impl OwnerWord {
         self.0.store(owner, order);
     }
 
-    /// Makes `owner` the owner of a free node. The error is the current owner.
+    /// Makes `owner` the owner of a free node. If the node is not free, returns its current owner
+    /// as the error.
     #[inline]
     pub(super) fn take(&self, owner: u32) -> Result<(), u32> {
         #[cfg(all(target_has_atomic = "32", not(tickwright_no_cas)))]
@@ -44,7 +45,7 @@ impl OwnerWord {
         });
     }
 
-    /// The owner word, when no other thread can reach it.
+    /// Returns the owner word, if no other thread can reach it.
     #[inline]
     pub(super) fn exclusive(&mut self) -> u32 {
         #[cfg(not(loom))]
@@ -55,7 +56,8 @@ impl OwnerWord {
 }
 
 /// Runs `step` atomically, on targets without compare-exchange. The program provides the critical
-/// section. Without the feature hooks are not shared, so nothing can interrupt `step`.
+/// section. Without the feature `critical-section`, hooks are not shared, so nothing can interfere
+/// with `step`.
 #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[inline]
 pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
@@ -65,8 +67,8 @@ pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
     return step();
 }
 
-/// The cell of a record. Only the thread that may access the record does. In a model, the cell
-/// reports each read and write to loom.
+/// The cell of a record. Only the thread that uses the owning structure accesses the cell. In a
+/// model, the cell reports each read and write to loom.
 pub(super) struct RecordCell<R>(UnsafeCell<R>);
 
 impl<R> RecordCell<R> {
@@ -76,7 +78,7 @@ impl<R> RecordCell<R> {
         }
     }
 
-    /// Where to read.
+    /// Returns the address for reading.
     #[inline]
     pub(super) fn read(&self) -> *const R {
         #[cfg(not(loom))]
@@ -85,7 +87,7 @@ impl<R> RecordCell<R> {
         return self.0.with(|record| record);
     }
 
-    /// Where to write.
+    /// Returns the address for writing.
     #[inline]
     pub(super) fn write(&self) -> *mut R {
         #[cfg(not(loom))]

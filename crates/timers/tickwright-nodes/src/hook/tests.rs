@@ -19,7 +19,7 @@ fn identities_end_and_are_never_given_twice() {
     assert_eq!(counter.into_inner(), PINNED - 1, "a refusal does not count on");
 }
 
-/// Makes so many draws that two threads would collide if a draw were not atomic.
+/// Makes enough draws that two threads would collide if a draw were not atomic.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no threads")]
@@ -43,7 +43,7 @@ fn threads_draw_different_identities() {
 /// A structure without links.
 struct Bag;
 
-/// Remembers nothing.
+/// A record that stores nothing.
 struct Nothing;
 
 impl<P> Record<P> for Nothing

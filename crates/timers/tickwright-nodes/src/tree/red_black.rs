@@ -8,9 +8,9 @@ use crate::{Handle, Nodes, Violation};
 /// The color of a node. A missing child counts as black.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// A red node has no red child, and is not the root.
+    /// A node that has no red child and is not the root.
     Red,
-    /// A black node counts for the black height.
+    /// A node that counts for the black height.
     Black,
 }
 
@@ -64,7 +64,7 @@ impl Balance for RedBlack {
         if mark == Red { Err(Violation::RedRed) } else { Ok(()) }
     }
 
-    /// The number of black nodes on any path down.
+    /// Returns the number of black nodes on any path down.
     fn height(mark: Color, [left, right]: [Option<(Color, u32)>; 2]) -> Result<u32, Violation> {
         let (left_mark, left) = left.unwrap_or((Black, 0));
         let (right_mark, right) = right.unwrap_or((Black, 0));
@@ -78,8 +78,8 @@ impl Balance for RedBlack {
     }
 }
 
-/// Removes the one pair of a red node and a red parent that a new leaf may create. Upper case is
-/// black:
+/// Removes the only pair of a red node and a red parent that a new leaf can create. Upper case
+/// means black:
 ///
 /// ```text
 /// 1. red uncle: repaint, go on two levels up     2. inner child: turn it outwards, then 3.
@@ -134,8 +134,8 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     }
 }
 
-/// Restores the black height where a black node is missing on one side. Upper case is black, `?` is
-/// either color. `x` marks the short side, here the left:
+/// Restores the black height where a black node is missing on one side. Upper case means black, and
+/// `?` either color. `x` marks the short side, here the left side:
 ///
 /// ```text
 /// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short
@@ -162,9 +162,9 @@ fn refill<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     side: Side,
 ) {
     let (mut parent, mut side) = (parent, side);
-    // Invariant: paths through the child of `parent` on `side` pass one black node too few; all
-    // other paths pass the right number, so the other side has a black height of at least one:
-    // `parent` has a child there.
+    // Invariant: paths through the child of `parent` on `side` pass one black node too few, and all
+    // other paths pass the correct number. The other side therefore has a black height of at least
+    // one, so `parent` has a child on that side.
     loop {
         let other = side.other();
         let Some(mut sibling) = tree::links(nodes, parent).at(other) else { return };
