@@ -1,4 +1,5 @@
-//! The mappings of a process, by address: where an address belongs, and where there is room.
+//! The mappings of a process by address: finds the mapping of an address, and a gap for a new
+//! mapping.
 //!
 //! ```text
 //! cargo run -p tickwright-collections --example address_space

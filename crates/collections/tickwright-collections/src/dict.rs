@@ -1,4 +1,4 @@
-//! What ordered dictionaries have in common: orders, errors, and the trait.
+//! The traits and errors that all ordered dictionaries share.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -34,7 +34,7 @@ pub(crate) use tree::DictRecord;
 /// Returns the key of a `T`, and compares two keys. The user supplies it.
 ///
 /// The order must be total, and the key of an entry must not change unless [`Dictionary::rekeyed`]
-/// follows. [`Dictionary`] says what happens otherwise. Never subtract keys to compare them:
+/// follows. [`Dictionary`] documents what happens otherwise. Never subtract keys to compare them:
 /// the difference of two wide integers overflows.
 pub trait KeyOrder<T> {
     /// The key: a number, a reference into the object, or a tuple of them.
@@ -43,10 +43,10 @@ pub trait KeyOrder<T> {
         Self: 'k,
         T: 'k;
 
-    /// The key of `object`.
+    /// Returns the key of `object`.
     fn key<'k>(&'k self, object: &'k T) -> Self::Key<'k>;
 
-    /// Which comes first.
+    /// Compares two keys.
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
@@ -90,13 +90,13 @@ impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
     }
 }
 
-/// An order whose keys are plain values that can be kept apart from the objects. Maps and B-trees
+/// An order whose keys are plain values, which can be copied out of the objects. Maps and B-trees
 /// keep such copies in their nodes.
 pub trait PlainKey<T>: KeyOrder<T> {
     /// The type of the copy. Its `Ord` is the order of the keys.
     type Plain: Copy + Ord + fmt::Debug;
 
-    /// The value of a key.
+    /// Returns the copy of a key.
     fn plain(&self, key: &Self::Key<'_>) -> Self::Plain;
 }
 
@@ -131,12 +131,12 @@ pub enum Seek {
 
 /// A dictionary that owns its objects, and can make room in advance.
 pub trait Reserve: Dictionary {
-    /// Makes room for `additional` more entries: none of the next `additional` inserts is refused
-    /// with [`DictError::Full`].
+    /// Makes room for `additional` more entries, so that none of the next `additional` inserts is
+    /// refused with [`DictError::Full`].
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for them, or when the dictionary's bound is
-    /// lower.
+    /// [`DictError::Full`] when there is no memory for these entries, or when the dictionary's
+    /// bound is lower.
     fn reserve(&mut self, additional: usize) -> Result<(), DictError>;
 }
 
@@ -150,18 +150,18 @@ pub enum DictError {
     AlreadyLinked,
     /// The object's link, or an entry or hint, belongs to another dictionary.
     WrongDictionary,
-    /// The entry or hint was removed, or never was in the dictionary.
+    /// The entry or hint was removed, or was never in the dictionary.
     Stale,
     /// The appended key is less than the last key, or the prepended key is not less than the first
     /// key.
     OutOfOrder,
-    /// The link is not inside the object, or its distance differs from that in the dictionary's
-    /// other objects.
+    /// The link is not inside the object, or its offset differs from that in the dictionary's other
+    /// objects.
     WrongLink,
     /// All 2^31 - 1 identities of this process are used up.
     NoIdentity,
-    /// This kind of dictionary lacks the operation: an unordered dictionary has no neighbors, for
-    /// instance. No dictionary of this crate returns it.
+    /// This kind of dictionary lacks the operation: for instance, an unordered dictionary has no
+    /// neighbors. No dictionary of this crate returns it.
     NotOffered,
 }
 
@@ -195,18 +195,16 @@ impl From<Full> for DictError {
     }
 }
 
-/// Converts for `?` in functions that drop the value, and where the value borrows an object that
-/// the error may not borrow.
 /// A refused insert. The error returns the value unharmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotInserted<V, E = DictError> {
-    /// Why.
+    /// The reason for the refusal.
     pub reason: E,
     /// The value that the caller wanted to insert.
     pub value: V,
 }
 
-/// Shows the reason alone, so that objects need not be `Debug` for an `unwrap`.
+/// Shows only the reason, so that objects need not be `Debug` for an `unwrap`.
 impl<V, E: fmt::Debug> fmt::Debug for NotInserted<V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NotInserted").field("reason", &self.reason).finish_non_exhaustive()
@@ -230,10 +228,10 @@ impl<V> From<NotInserted<V>> for DictError {
 /// A collection of objects in the order of their keys; equals stand in the order of their arrival.
 ///
 /// An object has a key. A [`KeyOrder`] returns the key of an object and compares two keys. The
-/// dictionary is a balanced tree, threaded by a list in order. [`HookDict`] links objects through
-/// [`Link`]s inside them and never allocates. An object with two links can be in two dictionaries.
-/// [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by default, or
-/// [`Avl`](crate::Avl). [`tickwright_nodes::tree`] does the linking and balancing.
+/// dictionary is a balanced tree, whose nodes are also linked in a list in order. [`HookDict`]
+/// links objects through [`Link`]s inside them and never allocates. An object with two links can be
+/// in two dictionaries. [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by
+/// default, or [`Avl`](crate::Avl). [`tickwright_nodes::tree`] does the linking and balancing.
 ///
 /// ```
 /// use core::cmp::Ordering;
@@ -280,19 +278,19 @@ impl<V> From<NotInserted<V>> for DictError {
 /// # Ok::<(), tickwright_collections::DictError>(())
 /// ```
 ///
-/// A hint is an entry from which to start a search. Any entry gives the right result; a near entry
-/// gives it sooner.
+/// A hint is an entry from which to start a search. Every entry leads to the correct result, and a
+/// near entry leads to it sooner.
 ///
 /// # Invariants
 /// 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
 ///    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
 ///    the number of entries ([`Violation::Count`]).
-/// 2. From left to right no key is greater than the next key ([`Violation::Order`]). Equals stand
-///    in the order of their arrival, since an insert goes right of them and rotations keep the
-///    order.
-/// 3. The list holds the nodes in the order of the tree, and each points at its neighbors
-///    ([`Violation::BackLink`]). The ends of the list are the first and the last node, which have
-///    no neighbor beyond ([`Violation::Head`]).
+/// 2. From left to right, no key is greater than the next key ([`Violation::Order`]). Equals stand
+///    in the order of their arrival, because an insert places a node to the right of its equals,
+///    and rotations keep the order.
+/// 3. The list holds the nodes in the order of the tree, and each node points at its neighbors
+///    ([`Violation::BackLink`]). The ends of the list are the first node, which has no predecessor,
+///    and the last node, which has no successor ([`Violation::Head`]).
 /// 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
 ///    any node, each path down to a missing child passes the same number of black nodes
 ///    ([`Violation::BlackHeight`]).
@@ -302,16 +300,16 @@ impl<V> From<NotInserted<V>> for DictError {
 ///    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
 ///    ([`Violation::Owner`]).
 ///
-/// The order of arrival of equals is not recorded anywhere, so `check` cannot verify it: the
-/// conformance suite does, with a model.
+/// The order of arrival of equals is not recorded anywhere, so `check` cannot verify it; the
+/// conformance suite verifies it with a model.
 ///
 /// **When user code misbehaves.** Key getter, comparator and link getter run before the first link
 /// write of an operation, while the dictionary is consistent. If one of them panics, the dictionary
-/// has not changed. (An object that was to be inserted in a slab is dropped.) If the comparator
-/// contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries stand in the
-/// wrong place and searches may miss them. Links, counts and balance stay right, nothing loops, and
-/// every entry can still be removed. `check` reports [`Violation::Order`] where neighbors are out
-/// of order.
+/// has not changed. (An object that should have been inserted into a slab is dropped.) If the
+/// comparator contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries
+/// stand in the wrong place and searches can miss them. Links, counts and balance stay correct,
+/// nothing loops, and every entry can still be removed. `check` reports [`Violation::Order`] where
+/// neighbors are out of order.
 ///
 /// # Layout
 /// ```text
@@ -328,38 +326,38 @@ impl<V> From<NotInserted<V>> for DictError {
 /// ```
 /// The distance from the start of the object to the link is the same for all objects of a
 /// dictionary, so a link needs no pointer back to its object. A slab keeps object and record in one
-/// cell, since a search reads both.
+/// cell, because a search reads both.
 ///
 /// # Costs
 /// | operation | worst | usual | comparisons |
 /// |---|---|---|---|
 /// | find, insert | O(log n) | O(log n) down, O(1) links | one per level |
-/// | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 a level |
+/// | the same with a hint, d entries off | O(log n) | O(log d) | 2 to a neighbor, 4 + 2 per level |
 /// | append, prepend | O(log n) to balance | O(1) | 1 |
 /// | remove | O(log n), red-black at most 3 rotations | O(1) links | 0 |
 /// | rekeyed | O(log n) | O(1) if it stays, else remove, insert with a hint | 2 if it stays |
 /// | first, last, next, prev, len | O(1) | O(1) | 0 |
-/// | range, k entries | O(log n + k) | the same | as two finds, and 1 |
+/// | range, k entries | O(log n + k) | the same | as two finds, plus 1 |
 /// | check | O(n) | O(n) | n - 1 |
 ///
-/// The removal of a node from an AVL tree may rotate at every level. Bytes per entry are listed
+/// The removal of a node from an AVL tree can rotate at every level. Bytes per entry are listed
 /// above. A hook dictionary never allocates; a slab allocates only when it grows.
 ///
 /// # Choose when
-/// - objects must be found by key in order, by range (the last at or below an address), or walked,
-///   and must not be copied or moved;
-/// - nothing may allocate, or an object must be in several dictionaries at once;
-/// - keys come nearly in order: hints and append make an insert O(1) in comparisons.
+/// - objects must be found by key or by range (such as the last object at or below an address), or
+///   visited in order, and must not be copied or moved;
+/// - no allocation is allowed, or an object must be in several dictionaries at once;
+/// - keys arrive nearly in order: with hints and append, an insert makes O(1) comparisons.
 ///
 /// # Avoid when
 /// - order does not matter: a hash map looks up in O(1);
-/// - entries are small, many, and looked up far more often than changed: a B-tree's nodes hold many
-///   keys on one cache line;
+/// - there are many small entries, which are looked up far more often than they change: a B-tree's
+///   nodes hold many keys on one cache line;
 /// - the objects are timers: a timer queue keeps the key in its record and has the operations for
 ///   it.
 ///
-/// Worst case and adversary: chosen keys make a path at most 2 log2(n + 1) long (AVL: 1.44 log2(n +
-/// 2)). Equal keys cost no more than other keys.
+/// In the worst case, an adversary chooses the keys, and a path has at most 2 log2(n + 1) nodes
+/// (AVL: 1.44 log2(n + 2)). Equal keys cost no more than other keys.
 ///
 /// # References
 /// HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
@@ -367,7 +365,7 @@ impl<V> From<NotInserted<V>> for DictError {
 /// manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
 /// 1977, for searches from a finger.
 pub trait Dictionary {
-    /// What has a key.
+    /// The type of the objects.
     type Object;
     /// The order of the objects.
     type Order: KeyOrder<Self::Object>;
@@ -376,25 +374,25 @@ pub trait Dictionary {
     /// The value that an insert takes and a removal returns: the object, or a reference to it.
     type Value;
 
-    /// The order.
+    /// Returns the order.
     fn order(&self) -> &Self::Order;
 
-    /// The number of entries. O(1).
+    /// Returns the number of entries. O(1).
     fn len(&self) -> usize;
 
-    /// Whether the dictionary is empty.
+    /// Returns whether the dictionary is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The object of an entry.
+    /// Returns the object of an entry.
     ///
     /// # Errors
     /// [`DictError::Stale`] or [`DictError::WrongDictionary`] when `entry` is not an entry of this
     /// dictionary.
     fn get(&self, entry: Self::Entry) -> Result<&Self::Object, DictError>;
 
-    /// Inserts behind all equals. The search starts at `hint`, if there is one.
+    /// Inserts a value after all its equals. The search starts at `hint`, if there is one.
     ///
     /// # Errors
     /// [`NotInserted`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
@@ -406,7 +404,7 @@ pub trait Dictionary {
         value: Self::Value,
     ) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
-    /// Inserts behind all equals.
+    /// Inserts a value after all its equals.
     ///
     /// # Errors
     /// As [`insert_near`](Self::insert_near).
@@ -415,56 +413,57 @@ pub trait Dictionary {
         self.insert_near(None, value)
     }
 
-    /// Inserts behind the last entry, without a search.
+    /// Inserts a value after the last entry, without a search.
     ///
     /// # Errors
     /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] when the
     /// value's key is less than the last key.
     fn append(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
-    /// Inserts in front of the first entry, without a search.
+    /// Inserts a value before the first entry, without a search.
     ///
     /// # Errors
     /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless the
-    /// value's key is less than the first key. (An equal key belongs behind its equals.)
+    /// value's key is less than the first key. (A value with an equal key belongs after its
+    /// equals.)
     fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
-    /// Takes an entry out.
+    /// Removes an entry and returns its value.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
-    /// Moves an entry to where an insert would put it: behind entries with an equal key. Call it
-    /// after you changed the key of the entry. The entry stays valid. Returns whether the entry had
-    /// to move.
+    /// Moves an entry to the place where an insert would put it: after entries with an equal key.
+    /// Call this after you have changed the key of the entry. The entry stays valid. Returns
+    /// whether the entry had to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).
     fn rekeyed(&mut self, entry: Self::Entry) -> Result<bool, DictError>;
 
-    /// The first entry. O(1).
+    /// Returns the first entry. O(1).
     fn first(&self) -> Option<Self::Entry>;
 
-    /// The last entry. O(1).
+    /// Returns the last entry. O(1).
     fn last(&self) -> Option<Self::Entry>;
 
-    /// The entry behind `entry`. O(1).
+    /// Returns the entry after `entry`. O(1).
     ///
     /// # Errors
     /// As [`get`](Self::get).
     fn next(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
 
-    /// The entry in front of `entry`. O(1).
+    /// Returns the entry before `entry`. O(1).
     ///
     /// # Errors
     /// As [`get`](Self::get).
     fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
 
-    /// Looks an entry up. The search starts at `hint`, if there is one.
+    /// Looks up an entry. The search starts at `hint`, if there is one.
     ///
     /// # Errors
-    /// The errors of [`get`](Self::get), for the hint. None without one.
+    /// The errors of [`get`](Self::get), for the hint. Without a hint there are no errors.
     fn seek(
         &self,
         seek: Seek,
@@ -472,37 +471,37 @@ pub trait Dictionary {
         hint: Option<Self::Entry>,
     ) -> Result<Option<Self::Entry>, DictError>;
 
-    /// The first entry with this key.
+    /// Returns the first entry with this key.
     #[inline]
     fn find(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Equal, key, None).ok()?
     }
 
-    /// The last entry with this key.
+    /// Returns the last entry with this key.
     #[inline]
     fn find_last(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::LastEqual, key, None).ok()?
     }
 
-    /// The first entry with this key or a greater key.
+    /// Returns the first entry with this key or a greater key.
     #[inline]
     fn find_geq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Geq, key, None).ok()?
     }
 
-    /// The first entry with a greater key.
+    /// Returns the first entry with a greater key.
     #[inline]
     fn find_gt(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Gt, key, None).ok()?
     }
 
-    /// The last entry with this key or a lesser key.
+    /// Returns the last entry with this key or a lesser key.
     #[inline]
     fn find_leq(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Leq, key, None).ok()?
     }
 
-    /// The last entry with a lesser key.
+    /// Returns the last entry with a lesser key.
     #[inline]
     fn find_lt(&self, key: &KeyOf<'_, Self>) -> Option<Self::Entry> {
         self.seek(Seek::Lt, key, None).ok()?
@@ -528,8 +527,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // Keeps the first entry only if it is within the other bound. Then the
-        // range's last entry does not come before its first.
+        // Keeps the first entry only if it is within the other bound. The last entry of the range
+        // then does not come before the first.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),
@@ -553,15 +552,16 @@ pub trait Dictionary {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found. The user's order contradicts itself, a key was changed
-    /// without [`rekeyed`](Self::rekeyed), something overwrote memory, or this library has a bug.
+    /// The first [`Violation`] found. A violation means that the user's order contradicts itself, a
+    /// key was changed without [`rekeyed`](Self::rekeyed), other code has overwritten memory, or
+    /// this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 
 /// Iterates over entries in order: the result of [`Dictionary::range`] and [`Dictionary::iter`].
 pub struct Range<'d, D: Dictionary> {
     dictionary: &'d D,
-    /// The next entry from either end.
+    /// The next entry from the front and the next entry from the back.
     ends: Option<(D::Entry, D::Entry)>,
 }
 

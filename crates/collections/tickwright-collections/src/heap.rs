@@ -1,4 +1,4 @@
-//! The priority queue.
+//! `Heap`: the priority queue, a binary heap whose elements record their positions.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -14,21 +14,21 @@ pub trait HeapOrder<T> {
     /// Compares the ranks of two elements. The greatest element leaves first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when it leaves.
-    /// The call must not panic, and must not change the element's rank.
+    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when the
+    /// element leaves. The call must not panic, and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
 
-    /// Returns what [`placed`](Self::placed) recorded last; `None` where elements record nothing.
-    /// An element that was never in a heap may return any number.
+    /// Returns the position that [`placed`](Self::placed) recorded last, or `None` if elements
+    /// record nothing. An element that was never in a heap can return any number.
     fn position(&self, element: &T) -> Option<usize> {
         let _ = element;
         None
     }
 
-    /// Whether the two are the same element, not merely equal: by address, or by a number that
-    /// identifies the element. The heap calls it only where positions are recorded; elsewhere any
+    /// Returns whether the two are the same element, not merely equal: by address, or by a number
+    /// that identifies the element. The heap calls it only if positions are recorded; otherwise any
     /// result will do.
     fn same(&self, a: &T, b: &T) -> bool;
 }
@@ -44,8 +44,8 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
     }
 }
 
-/// A priority queue by itself: a binary heap with the user's comparator, whose elements record
-/// their positions.
+/// A priority queue: a binary heap with the user's comparator, whose elements record their
+/// positions.
 ///
 /// ```
 /// use tickwright_collections::Heap;
@@ -103,9 +103,9 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// It is not a timer queue: it has no clock and no arrival numbers. Its greatest element leaves
-/// first, as in `std`'s `BinaryHeap`. It serves other work by rank: bridge hooks, sorcery caches,
-/// requests. Equal elements leave in any order. If their order matters, the comparator must also
+/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element
+/// leaves first, as in `std`'s `BinaryHeap`. It serves other work that is ordered by rank, such as
+/// requests. Equal elements leave in any order; if their order matters, the comparator must also
 /// compare an arrival number.
 ///
 /// # Invariants
@@ -115,11 +115,11 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 ///
 /// # User code
 /// The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
-/// operation first searches its path with comparisons alone. The bits of the lower cell's number
+/// operation first finds its path, and only compares meanwhile. The bits of the lower cell's number
 /// encode the path between two cells, so the path needs no storage. A comparator that panics leaves
 /// the heap as it was. A comparator that contradicts itself leaves every element in the heap once.
 /// A `placed` that panics leaves every element in the heap once, but some recorded positions are
-/// wrong. [`Heap::verify`] reports them, and removals by them are refused.
+/// wrong. [`Heap::verify`] reports these positions, and removals by them are refused.
 ///
 /// # Costs
 /// | operation | worst | usual |
@@ -130,16 +130,16 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 ///
 /// A pop makes at most 2 log_2 n comparisons. Memory: the elements, in one array.
 ///
-/// The timer heaps of `tickwright-core` have their own sifts, though these look alike. Their sifts
-/// compare numbers in the array, which cannot panic, so they move entries while they compare. This
-/// heap has to compare first; there that would walk each path twice.
+/// The timer heaps of `tickwright-core` have separate sifts, although they look similar. Those
+/// sifts compare numbers in the array, which cannot panic, so they move entries while they compare.
+/// This heap has to compare first, and therefore walks each path twice.
 ///
 /// # References
 /// Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-/// Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010 a
-/// removal from the middle let the entry that filled the place sink, but never rise, so timers ran
-/// late. To this day it trusts the recorded index, so removing an element twice removes another
-/// element.
+/// Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010,
+/// after a removal from the middle, the entry that filled the place could sink but never rise, so
+/// timers ran late. To this day that heap trusts the recorded index, so removing an element twice
+/// removes another element.
 pub struct Heap<T, C: HeapOrder<T>> {
     /// The element at position `p` has index `p - 1`.
     elements: Vec<T>,
@@ -147,7 +147,7 @@ pub struct Heap<T, C: HeapOrder<T>> {
 }
 
 impl<T, C: HeapOrder<T>> Heap<T, C> {
-    /// An empty heap. It allocates nothing before the first push.
+    /// Creates an empty heap. It allocates nothing before the first push.
     #[must_use]
     pub const fn new(order: C) -> Self {
         Self { elements: Vec::new(), order }
@@ -157,37 +157,37 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// and do not allocate.
     ///
     /// # Errors
-    /// [`HeapError::Full`] when there is no memory for them.
+    /// [`HeapError::Full`] when there is no memory for these elements.
     pub fn reserve(&mut self, additional: usize) -> Result<(), HeapError> {
         self.elements.try_reserve_exact(additional).map_err(|_| HeapError::Full)
     }
 
-    /// The comparator.
+    /// Returns the comparator.
     #[must_use]
     pub const fn order(&self) -> &C {
         &self.order
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether the heap is empty.
+    /// Returns whether the heap is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// The greatest element. O(1).
+    /// Returns the greatest element. O(1).
     #[must_use]
     pub fn peek(&self) -> Option<&T> {
         self.elements.first()
     }
 
-    /// The element at a position, counted as `placed` counts. The greatest has position 1; the
-    /// others, up to `len`, are in no particular order. O(1).
+    /// Returns the element at a position, counted as `placed` counts. The greatest element has
+    /// position 1; the others, up to `len`, are in no particular order. O(1).
     #[must_use]
     pub fn at(&self, position: usize) -> Option<&T> {
         self.elements.get(position.checked_sub(1)?)
@@ -228,9 +228,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.take(position).ok_or(HeapError::Stale)
     }
 
-    /// Restores the order after the rank of one element has changed: moves that element to its new
-    /// place. The rank is read from the element in the heap. `element` only identifies it. Call
-    /// this before any other operation: all other ranks must be the same as before.
+    /// Moves an element whose rank has changed to its new place. The rank is read from the element
+    /// in the heap, which `element` only identifies. Call this before any other operation: all
+    /// other ranks must be the same as before.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -241,7 +241,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// Removes every element, tells it position 0, and drops it. Keeps the memory.
+    /// Removes every element, tells it position 0, and drops it. Keeps the heap's memory.
     pub fn clear(&mut self) {
         while let Some(mut element) = self.elements.pop() {
             self.order.placed(&mut element, 0);
@@ -251,7 +251,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Verifies both invariants in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: a comparator contradicts itself, or something else changed a
+    /// The first [`Violation`] found: a comparator contradicts itself, or other code has changed a
     /// rank or a position.
     pub fn verify(&self) -> Result<(), Violation> {
         for (position, element) in (1..).zip(&self.elements) {
@@ -266,7 +266,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// The position of an element: its record, once the heap has confirmed it.
+    /// Returns the position that an element records, after verifying that the element is there.
     fn find(&self, element: &T) -> Result<usize, HeapError> {
         let position =
             self.order.position(element).filter(|&position| position > 0).ok_or(HeapError::Stale)?;
@@ -276,7 +276,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         }
     }
 
-    /// Removes the element at a position; the last element fills the place.
+    /// Removes the element at a position, which the last element then fills.
     fn take(&mut self, position: usize) -> Option<T> {
         self.at(position)?;
         let left = self.len() - 1;
@@ -293,9 +293,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Some(taken)
     }
 
-    /// The place for an element that starts at `from`, among the first `len` elements. Both
-    /// directions are needed: the element that fills a place may come from another branch, and be
-    /// greater than the parent.
+    /// Returns the place for an element that starts at `from`, among the first `len` elements. Both
+    /// directions are needed, because the element that fills a place can come from another branch
+    /// and be greater than its new parent.
     fn settled(&self, from: usize, element: &T, len: usize) -> usize {
         match self.risen(from, element) {
             to if to == from => self.sunk(from, element, len),
@@ -356,7 +356,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-/// Like [`Heap::clear`]: an element that outlives the heap records that it is in none.
+/// Like [`Heap::clear`]: an element that outlives the heap records that it is in no heap.
 impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
     fn drop(&mut self) {
         self.clear();

@@ -1,4 +1,4 @@
-//! The id allocator.
+//! `Ids`: the id allocator, which keeps free ids as ranges in a dictionary.
 
 use core::cmp::Ordering;
 use core::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 use crate::dict::{DictError, KeyOrder, PlainKey, Reserve};
 use tickwright_nodes::{Violation, error_texts};
 
-/// A range of free ids, both ends included.
+/// A range of free ids, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FreeRange {
     first: u64,
@@ -56,7 +56,7 @@ impl PlainKey<FreeRange> for ByFirst {
 pub enum IdError {
     /// No id is free, or no free range is long enough.
     Exhausted,
-    /// The id, or an id of the range, is not taken: it was given back before, or never granted.
+    /// The id, or an id of the range, is not taken: it was already given back, or never granted.
     NotTaken,
     /// The id is already taken.
     Taken,
@@ -64,7 +64,7 @@ pub enum IdError {
     OutOfRange,
     /// No room for one more free range: the dictionary is bounded, or got no memory.
     Full,
-    /// The dictionary refused a call that must succeed: [`Ids::check`] tells more.
+    /// The dictionary refused a call that must succeed; [`Ids::check`] reports the reason.
     Broken,
 }
 
@@ -84,11 +84,11 @@ impl From<DictError> for IdError {
     }
 }
 
-/// An id allocator: the free ids, as ranges in a dictionary. It grants the smallest free id, or the
-/// lowest free range that is long enough.
+/// An id allocator, which keeps the free ids as ranges in a dictionary. It grants the smallest free
+/// id, or the lowest free range that is long enough.
 ///
 /// No two free ranges touch or overlap, so there is at most one more free range than outstanding
-/// grants. A grant makes room for that many ranges, so giving back one whole grant needs no memory
+/// grants. A grant makes room for that many ranges, so returning one whole grant needs no memory
 /// and cannot fail.
 ///
 /// ```
@@ -107,7 +107,7 @@ impl From<DictError> for IdError {
 /// | operation | worst | usual |
 /// |---|---|---|
 /// | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
-/// | `take_range` | O(f): walks to the first that is long enough | O(1) where the first is |
+/// | `take_range` | O(f): walks to the first long enough range | O(1) if it is the first range |
 /// | `is_taken` | O(log f) | the same |
 #[derive(Debug)]
 pub struct Ids<D> {
@@ -124,8 +124,8 @@ impl<D> Ids<D>
 where
     D: Reserve<Object = FreeRange, Order = ByFirst, Value = FreeRange>,
 {
-    /// An allocator for the range `ids`, all free, over an empty dictionary. A dictionary bounded
-    /// to `n` entries is enough for `n - 2` grants.
+    /// Creates an allocator for the range `ids`, all of them free, over the empty dictionary
+    /// `free`. A dictionary bounded to `n` entries is enough for `n - 2` grants.
     ///
     /// # Errors
     /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id.
@@ -143,17 +143,17 @@ where
         Ok(Self { free, all, taken: 0, grants: 0, room: 1 })
     }
 
-    /// The number of taken ids. O(1).
+    /// Returns the number of taken ids. O(1).
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The number of free ranges. O(1).
+    /// Returns the number of free ranges. O(1).
     pub fn free_ranges(&self) -> usize {
         self.free.len()
     }
 
-    /// Whether this id was granted and not given back.
+    /// Returns whether this id was granted and not given back.
     pub fn is_taken(&self, id: u64) -> bool {
         self.all.contains(id) && self.around(id).is_none()
     }
@@ -244,8 +244,8 @@ where
 
     /// Removes the ids `first..=last` from the free `range` at `entry`.
     fn cut(&mut self, entry: D::Entry, range: FreeRange, first: u64, last: u64) -> Result<(), IdError> {
-        // The old range stays until the new ranges are inserted, so one more range may exist than
-        // outstanding grants allow.
+        // The old range stays until the new ranges are inserted, so for a moment there is one range
+        // more than outstanding grants allow.
         self.make_room((self.grants + 3).max(self.free.len() + 2))?;
         let left = (range.first < first).then(|| FreeRange { first: range.first, last: first - 1 });
         let right = (last < range.last).then(|| FreeRange { first: last + 1, last: range.last });
@@ -258,7 +258,7 @@ where
         Ok(())
     }
 
-    /// The free range that holds `id`.
+    /// Returns the free range that holds `id`.
     fn around(&self, id: u64) -> Option<(D::Entry, FreeRange)> {
         let entry = self.free.find_leq(&id)?;
         let range = *self.free.get(entry).ok()?;
@@ -282,8 +282,8 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary. Verifies that its ranges lie among this allocator's ids and do not
-    /// touch ([`Violation::Order`]), and the count ([`Violation::Count`]). O(f).
+    /// Verifies the dictionary, that its ranges lie among this allocator's ids and do not touch
+    /// ([`Violation::Order`]), and the count ([`Violation::Count`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

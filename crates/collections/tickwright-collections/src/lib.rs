@@ -1,21 +1,21 @@
-//! Collections that own their objects, or link the caller's: ordered dictionaries, ids, a registry,
-//! a priority queue.
+//! Collections that own their objects or link the caller's objects: ordered dictionaries, ids, a
+//! registry, a priority queue.
 //!
 //! | you have | use |
 //! |---|---|
-//! | objects of your own, to find by key, in order, by range; nothing may allocate | [`HookDict`] |
+//! | objects of your own to find by key, in order, by range, without an allocator | [`HookDict`] |
 //! | the same, owned by the dictionary | [`SlabDict`] |
 //! | many small entries that are looked up far more often than changed | [`BPlusDict`] |
-//! | numbers to give out and take back | [`Ids`] |
+//! | numbers to grant and take back | [`Ids`] |
 //! | objects to find by id and by address | [`Registry`] |
-//! | objects of which the first by your comparator is next | [`Heap`] |
+//! | objects of which you need the greatest by your comparator | [`Heap`] |
 //!
 //! Dictionaries implement the trait [`Dictionary`], which states their invariants, layout and
 //! costs. For timers use the queues of `tickwright-core`: they keep deadlines in their records.
 //!
 //! # Neighbors
 //!
-//! A getter returns the key of an entry, and you state the order of keys. A search returns the
+//! A getter returns the key of an entry, and you define the order of keys. A search returns the
 //! nearest entry, and a step to a neighbor is O(1).
 //!
 //! ```
@@ -46,7 +46,7 @@
 //!
 //! # Several dictionaries, one object
 //!
-//! An object with two links can be in two dictionaries. Nothing allocates:
+//! An object with two links can be in two dictionaries, and nothing allocates:
 //!
 //! ```
 //! use core::cmp::Ordering;
@@ -130,16 +130,16 @@
 //!
 //! # Costs
 //!
-//! A search and an insert compare once for each level, with a hint O(log d) times for d entries
-//! between hint and place. A step to a neighbor, an append and the links of a removal are O(1).
-//! The balance is a parameter: [`RedBlack`] by default, or [`Avl`].
+//! A search or an insert makes one comparison per level, or with a hint O(log d) comparisons if d
+//! entries lie between the hint and the place. A step to a neighbor, an append and the links of a
+//! removal are O(1). The balance is a parameter: [`RedBlack`] by default, or [`Avl`].
 //!
 //! # Features
 //! - `alloc` (default): collections that own their objects. Without this feature the crate has
-//!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` with the feature and without.
+//!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` with and without this feature.
 //! - `critical-section`: targets without compare-exchange claim links and draw identities in the
-//!   critical section that the program provides. Links, and dictionaries over them, can then be
-//!   statics there. On other targets the feature changes nothing.
+//!   critical section that the program provides. On such targets, links and dictionaries over them
+//!   can then be statics. On other targets the feature changes nothing.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! The registry by id and by address.
+//! `Registry`: finds objects by id and by address, in two dictionaries.
 
 use crate::dict::{DictError, Dictionary, KeyOf, KeyOrder};
 use tickwright_nodes::{Violation, error_texts};
@@ -30,12 +30,12 @@ impl From<DictError> for RegistryError {
     }
 }
 
-/// A registry of threads, tasks or areas: each object by its id and by its address, in two
+/// A registry of threads, tasks or areas: finds each object by its id and by its address, in two
 /// dictionaries.
 ///
 /// Ids and addresses are unique: an object is in both dictionaries or in none.
-/// [`around`](Self::around) returns the last object at or below an address. That is how a
-/// caller finds the area in which an address lies.
+/// [`around`](Self::around) returns the last object at or below an address. In this way a caller
+/// finds the area in which an address lies.
 ///
 /// The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
 /// Over slabs both dictionaries hold the same small value, such as an `Arc`.
@@ -84,9 +84,9 @@ impl From<DictError> for RegistryError {
 /// Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
 /// each dictionary. They allocate only when a slab grows.
 ///
-/// If an order panics while an object is being registered, the object may be in the dictionary by
-/// ids alone. Then `check` returns [`Violation::Count`]. An id or address must not change while its
-/// object is registered. If it changes, searches may miss the object, and [`check`](Self::check)
+/// If an order panics while an object is being registered, the object can be only in the dictionary
+/// by ids. Then `check` returns [`Violation::Count`]. An id or address must not change while its
+/// object is registered. If it changes, searches can miss the object, and [`check`](Self::check)
 /// reports a violation.
 #[derive(Debug)]
 pub struct Registry<I, A> {
@@ -95,17 +95,17 @@ pub struct Registry<I, A> {
 }
 
 impl<I, A> Registry<I, A> {
-    /// A registry over two empty dictionaries.
+    /// Creates a registry over two empty dictionaries.
     pub const fn new(by_id: I, by_address: A) -> Self {
         Self { by_id, by_address }
     }
 
-    /// The dictionary by ids, for iteration and searches.
+    /// Returns the dictionary by ids, for iteration and searches.
     pub const fn ids(&self) -> &I {
         &self.by_id
     }
 
-    /// The dictionary by addresses, for iteration and searches.
+    /// Returns the dictionary by addresses, for iteration and searches.
     pub const fn addresses(&self) -> &A {
         &self.by_address
     }
@@ -117,12 +117,12 @@ where
     I::Value: Clone,
     A: Dictionary<Object = I::Object, Value = I::Value>,
 {
-    /// The number of registered objects. O(1).
+    /// Returns the number of registered objects. O(1).
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether no object is registered.
+    /// Returns whether no object is registered.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
@@ -130,8 +130,8 @@ where
     /// Registers an object under its own id and address.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], also when the object itself
-    /// is already registered; or the error of a dictionary.
+    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], also if the object itself is
+    /// already registered, or the error of a dictionary.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -144,8 +144,8 @@ where
         registered
     }
 
-    /// Inserts into the dictionary by addresses the object that was just inserted by id. It goes
-    /// behind its equals.
+    /// Inserts the object that was just inserted by id into the dictionary by addresses, after its
+    /// equals.
     fn register_address(&mut self, id: I::Entry, object: I::Value) -> Result<(), RegistryError> {
         // Both keys can be read now that the object is in a dictionary.
         if let Some(before) = self.by_id.prev(id)? {
@@ -183,20 +183,20 @@ where
         Ok(self.by_id.remove(by_id)?)
     }
 
-    /// The object with this id.
+    /// Returns the object with this id.
     #[inline]
     pub fn by_id(&self, id: &KeyOf<'_, I>) -> Option<&I::Object> {
         self.by_id.get(self.by_id.find(id)?).ok()
     }
 
-    /// The object at this address.
+    /// Returns the object at this address.
     #[inline]
     pub fn by_address(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// The last object at or below this address. The object's length tells whether the address lies
-    /// within it.
+    /// Returns the last object at or below this address. Compare the object's length to learn
+    /// whether the address lies within the object.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()
@@ -217,8 +217,8 @@ where
     /// id. O(n log n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: [`Violation::Count`] when one dictionary holds more objects,
-    /// [`Violation::Order`] when an address is not found.
+    /// The first [`Violation`] found: [`Violation::Count`] when one dictionary holds more objects
+    /// than the other, [`Violation::Order`] when an address is not found.
     pub fn check(&self) -> Result<(), Violation> {
         self.by_id.check()?;
         self.by_address.check()?;

@@ -1,4 +1,4 @@
-//! What `{:?}` shows of each type: its name, and the fields that a bug report needs.
+//! Tests that `{:?}` shows the name of each type and the fields that a bug report needs.
 #![cfg(feature = "alloc")]
 
 use core::fmt::Debug;

@@ -1,5 +1,5 @@
-//! Dictionaries as users meet them: objects in two dictionaries, misuse, and orders that panic or
-//! contradict themselves.
+//! Tests dictionaries through the public API: objects in two dictionaries, misuse, and orders that
+//! panic or contradict themselves.
 #![cfg(feature = "alloc")]
 
 use core::cell::{Cell, RefCell};
@@ -32,7 +32,7 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// How an order misbehaves.
+/// The way in which an order misbehaves.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Sane,
@@ -276,7 +276,7 @@ fn a_panic_in_user_code_leaves_a_whole_dictionary<B: Balance>() {
     }
 }
 
-/// The structure is consistent; only the order may be wrong.
+/// Returns whether the structure is consistent, except that the order can be wrong.
 fn whole(checked: Result<(), Violation>) -> bool {
     matches!(checked, Ok(()) | Err(Violation::Order))
 }
@@ -383,8 +383,8 @@ for_each_balance! {
     a_pinned_object_lives_its_life a_forgotten_dictionary_leaves_its_links_refusing
 }
 
-/// Orders objects by address, from the highest down, as HelenOS keeps its threads. A search key is
-/// a number, so a search needs no object.
+/// Orders objects by address, from the highest down, as HelenOS keeps its threads. The key of a
+/// search is a number, so a search needs no object.
 #[test]
 fn objects_by_address_in_reverse() {
     struct Place {
@@ -531,8 +531,8 @@ fn an_order_that_links_its_object_elsewhere_is_refused() {
     assert_eq!(one.check(), Ok(()));
 }
 
-/// Nodes of full width: entries are inserted, removed and moved anywhere, at the population for
-/// which the pool was made.
+/// With nodes of full width, entries are inserted, removed and moved at random places, at the
+/// population for which the pool was made.
 #[test]
 fn a_pool_of_the_size_advised_refuses_nothing() {
     type Pooled = BPlusDict<By<fn(&u64) -> u64>, u64>;
@@ -553,7 +553,7 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
             // Inserts twice as many entries as the pool is made for, and removes every second
-            // entry: nodes are then as empty as they can be.
+            // entry: nodes are then as empty as possible.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

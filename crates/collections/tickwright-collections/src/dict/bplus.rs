@@ -1,4 +1,4 @@
-//! The dictionary over a B+ tree. Safe code only.
+//! `BPlusDict`: the dictionary over a B+ tree, in safe code only.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +44,7 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree: keys stand side by side in wide nodes, which
+/// A dictionary that owns its objects, over a B+ tree: the keys are adjacent in wide nodes, which
 /// come from a pool.
 ///
 /// ```
@@ -60,37 +60,39 @@ impl<T> Home for Cells<InLeaf, T> {
 /// ```
 ///
 /// [`rekeyed`](Dictionary::rekeyed) has one more error: [`DictError::Full`], when the entry has to
-/// move and its new leaf cannot be split. That entry and all others are then where they were. Until
-/// then `check` returns [`Violation::Order`]: change the key back, or free nodes and call `rekeyed`
-/// again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move among n entries is refused.
+/// move and its new leaf cannot be split. That entry and all others then stay where they were, and
+/// `check` returns [`Violation::Order`] until you change the key back, or free nodes and call
+/// `rekeyed` again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move among n entries
+/// is refused.
 ///
-/// A search for a key reads the nodes alone. The object is in a cell, as in a
+/// A search for a key reads only the nodes. The object is in a cell, as in a
 /// [`SlabDict`](super::SlabDict), and the cell records its leaf. The pool has a fixed number of
 /// nodes, or grows. When the pool is exhausted, an insert returns [`DictError::Full`] before it has
 /// changed anything.
 ///
-/// Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. It orders by the `Ord` of
-/// the copies.
+/// Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. The `Ord` of these copies
+/// is the order of the dictionary.
 ///
 /// # Invariants
 /// 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
 ///    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
-///    order both ways ([`Violation::BackLink`]). The ends and the root match the tree
+///    order in both directions ([`Violation::BackLink`]). The ends and the root match the tree
 ///    ([`Violation::Head`]).
-/// 2. Keys ascend. Nothing left of a fence is greater than the fence, and nothing below the fence
-///    is less ([`Violation::Order`]). Equals stand in the order of their arrival, since an insert
-///    goes behind them.
-/// 3. The key in the leaf is the key of the object: [`Violation::Order`] if it was changed without
-///    [`Dictionary::rekeyed`]. The object's cell names the leaf ([`Violation::Position`]).
+/// 2. Keys ascend. A *fence* is a key of an inner node: no key to its left is greater, and no key
+///    below it is less ([`Violation::Order`]). Equals stand in the order of their arrival, because
+///    an insert places an entry after its equals.
+/// 3. The key in the leaf is the key of the object: `check` returns [`Violation::Order`] if the
+///    latter was changed without [`Dictionary::rekeyed`]. The object's cell names the leaf
+///    ([`Violation::Position`]).
 /// 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
 ///    list ([`Violation::Storage`]).
 ///
 /// # Costs
-/// Comparisons cost as in the trees of the [dictionary](Dictionary). But a search visits at most
-/// log15 n nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that it
-/// changes. Hints are verified but not used. A neighbor takes O(1): the walk stays in one leaf. A
-/// node is 30 keys and 136 bytes, rounded up to whole cache lines. It is between half and
-/// completely filled.
+/// Comparisons cost as in the trees of the [dictionary](Dictionary). However, a search visits at
+/// most log15 n nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that
+/// it changes. Hints are verified but not used. A step to a neighbor takes O(1), and mostly stays
+/// in one leaf. A node takes 30 keys plus 136 bytes, rounded up to whole cache lines. At least half
+/// of its keys are in use.
 ///
 /// # References
 /// - Bayer & McCreight, Acta Informatica 1972
@@ -102,14 +104,15 @@ pub struct BPlusDict<O: PlainKey<T>, T> {
 }
 
 impl<O: PlainKey<T>, T> BPlusDict<O, T> {
-    /// An empty dictionary that allocates when it grows.
+    /// Creates an empty dictionary that allocates when it grows.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self { index: Index { order, tree: Tree::new(), nodes: Cells::new(0) } }
     }
 
-    /// An empty dictionary with a pool of n nodes, and room for 30 entries in each. It never
-    /// allocates again: an insert that needs one more node is refused with [`DictError::Full`].
+    /// Creates an empty dictionary with a pool of n nodes, and room for 30 entries in each. It
+    /// allocates only in this call: an insert that needs one more node is refused with
+    /// [`DictError::Full`].
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the pool cannot be allocated.
@@ -119,9 +122,10 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         if dictionary.index.tree.bound(nodes) { Ok(dictionary) } else { Err(DictError::Full) }
     }
 
-    /// The most nodes that a dictionary of at most `entries` entries ever uses, also during moves.
+    /// Returns the greatest number of nodes that a dictionary of at most `entries` entries ever
+    /// uses, including during moves.
     ///
-    /// A level with n nodes, n > 1, holds at least 15 n entries or children, so `entries` entries
+    /// A level of n nodes, for n > 1, holds at least 15 n entries or children, so `entries` entries
     /// have at most `entries / 15` leaves. The level above has at most a fifteenth as many nodes,
     /// and so on up to the one root. No intermediate step needs more nodes. During an insert the
     /// tree never has more nodes than after it. A move is a removal and an insert.
@@ -135,7 +139,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         nodes
     }
 
-    /// Returns the object of an entry, for changes. If you change its key, call
+    /// Returns the object of an entry, for writing. If you change its key, call
     /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
     /// both.
     ///
@@ -149,14 +153,15 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// Returns whether the object moved.
     ///
     /// # Errors
-    /// The errors of [`Dictionary::get`]: `change` has not run. [`DictError::Full`], as `rekeyed`
-    /// returns it: `change` has run.
+    /// With an error of [`Dictionary::get`], `change` has not run. With [`DictError::Full`], which
+    /// has the meaning that it has for `rekeyed`, `change` has run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
     }
 
-    /// The bytes that the dictionary has allocated, without what the objects themselves own.
+    /// Returns the number of bytes that the dictionary has allocated, without the memory that
+    /// objects own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.index.nodes.arena.columns.heap_bytes() + self.index.tree.heap_bytes()
@@ -218,14 +223,14 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         self.order.plain(&self.order.key(object))
     }
 
-    /// The spot of a linked cell's entry.
+    /// Returns the spot of a linked cell's entry.
     #[inline]
     fn spot_of(&self, cell: Idx) -> Result<Spot, DictError> {
         self.nodes.leaf(cell).and_then(|leaf| self.tree.spot_of(leaf, cell)).ok_or(DictError::Stale)
     }
 
-    /// The spot for `object` at this position, when it belongs there: behind its equals, or at an
-    /// end. The tree then has room for it.
+    /// Returns the spot for `object` at this position, if the object belongs there: after its
+    /// equals, or at an end. The tree then has room for it.
     #[inline]
     fn make_place(
         &mut self,
@@ -251,11 +256,11 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         if self.tree.make_room(spot) { Ok((spot, key)) } else { Err(DictError::Full) }
     }
 
-    /// Moves the linked `cell` behind the equals of its current key. Returns whether the cell had
-    /// to move.
+    /// Moves the linked `cell` after the equals of its current key. Returns whether the cell had to
+    /// move.
     ///
     /// # Errors
-    /// [`DictError::Full`] when its new leaf cannot be split. That entry and all others are then
+    /// [`DictError::Full`] when the new leaf cannot be split. This entry and all others then stay
     /// where they were.
     fn rekeyed(&mut self, cell: Idx) -> Result<bool, DictError> {
         let spot = self.spot_of(cell)?;
@@ -263,11 +268,11 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // The spot of the entry behind which this entry belongs. During the search, the entry still
+        // The spot of the entry after which this entry belongs. During the search, the entry still
         // stands at its old place, under its old key.
         let target = if stays { None } else { self.tree.spot(&key, true) };
         let before = target.and_then(|target| self.tree.before(target));
-        // A comparator that contradicts itself may lead back to the entry.
+        // A comparator that contradicts itself can lead back to the entry.
         if stays || before.is_some_and(|(_, before)| before == cell) {
             self.tree.set_key(spot, key);
             return Ok(false);
@@ -278,8 +283,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
             Some((_, before)) => self.spot_of(before).ok().map(|spot| Spot { at: spot.at + 1, ..spot }),
             None => self.tree.end(true),
         };
-        // Room is made after the removal, since the removal may return nodes to the pool. If there
-        // is still no room, the entry goes back to its old spot, which has room again.
+        // Room is made after the removal, because the removal can return nodes to the pool. If
+        // there is still no room, the entry goes back to its old spot, which has room again.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.nodes, spot, key, cell);

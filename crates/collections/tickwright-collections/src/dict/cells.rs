@@ -1,5 +1,5 @@
-//! The cells in which dictionaries keep their own objects: an [`Arena`] whose records lie beside
-//! the objects. Each key carries the identity of its arena.
+//! The cells in which dictionaries keep their own objects: an [`Arena`] that keeps each record next
+//! to its object. Each key carries the identity of its arena.
 
 #![forbid(unsafe_code)]
 
@@ -12,9 +12,9 @@ use tickwright_nodes::{Nodes, Record, Violation};
 use super::{DictError, NotInserted};
 
 /// Names one entry of a dictionary that owns its objects. A key takes twelve bytes; an optional key
-/// takes no more. The key is stale for ever once its entry was removed. Every other dictionary
-/// refuses it as foreign. On targets without compare-exchange, dictionaries have no identity: there
-/// a foreign key may name an entry.
+/// takes no more. The key is stale forever once its entry was removed, and every other dictionary
+/// refuses it as foreign. On targets without compare-exchange, dictionaries have no identity, so a
+/// foreign key can name an entry there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
     dictionary: NonZeroU32,
@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<Option<EntryKey>>() == 12);
 /// The cells of one dictionary.
 pub(super) struct Cells<R, T> {
     pub(super) arena: Arena<TogetherColumns<R, T>>,
-    /// None until the first insert.
+    /// The identity, or `None` until the first insert.
     identity: Option<NonZeroU32>,
 }
 
@@ -48,7 +48,8 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for Cells<R, T> {
 }
 
 impl<R: Record<Idx>, T> Cells<R, T> {
-    /// No cells. New cells start after generation `last`. It is 0 except in tests of retirement.
+    /// Creates an arena without cells. New cells start after generation `last`, which is 0 except
+    /// in tests of retirement.
     pub(super) const fn new(last: u32) -> Self {
         Self { arena: Arena::starting_after(last, Columns::EMPTY), identity: None }
     }
@@ -60,7 +61,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         Ok(())
     }
 
-    /// The object of a linked cell.
+    /// Returns the object of a linked cell.
     #[inline]
     pub(super) fn object(&self, p: Idx) -> &T {
         match self.arena.live(p) {
@@ -69,7 +70,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         }
     }
 
-    /// The index of a valid entry.
+    /// Returns the index of a valid entry.
     #[inline]
     pub(super) fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
         if self.identity != Some(entry.dictionary) {

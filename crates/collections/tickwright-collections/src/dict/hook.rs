@@ -1,13 +1,14 @@
-//! The dictionary's shell over hooks: [`Link`]s lie inside the caller's objects, wherever the
-//! objects live.
+//! `HookDict`: the dictionary over hooks. [`Link`]s lie inside the caller's objects, wherever these
+//! objects are.
 //!
-//! An object may have several links, each for one dictionary at a time. A dictionary learns the
-//! distance from the start of the object to its link at the first insert. It refuses objects whose
-//! link lies at a different distance, so it computes the object's address from the link, and the
-//! link needs no pointer back. The user needs no unsafe code to describe where the link is.
+//! An object can have several links, each for one dictionary at a time. At its first insert, a
+//! dictionary stores the distance from the start of the object to the link, and it refuses objects
+//! whose link lies at a different distance. It can therefore compute the object's address from the
+//! link, and the link needs no pointer back. The user needs no unsafe code to describe where the
+//! link is.
 //!
-//! Links that are dropped, inserted twice, offered elsewhere or forgotten are treated [as timers
-//! are](super).
+//! Links that are dropped, inserted twice, offered to another dictionary or forgotten are treated
+//! [as timers are](super).
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -42,20 +43,21 @@ const _: () = assert!(size_of::<Link>() == 56);
 
 /// The link to one dictionary at a time, to embed in your own struct.
 ///
-/// It is `!Unpin`, and so is your struct, since a dictionary points at the link while it is linked.
+/// A link is `!Unpin`, and so is your struct, because a dictionary points at the link while it is
+/// linked.
 pub struct Link<B: Balance = RedBlack>(Hook<InDict<B>>);
 
 impl<B: Balance> Link<B> {
     const_unless_loom! {
-        /// A link that is in no dictionary.
+        /// Creates a link that is in no dictionary.
         #[must_use]
         pub const fn new() -> Self {
             Self(Hook::new())
         }
     }
 
-    /// Whether the link is in a dictionary. It stays true for ever if that dictionary was forgotten
-    /// (`core::mem::forget`).
+    /// Returns whether the link is in a dictionary. It stays true forever if that dictionary was
+    /// forgotten (`core::mem::forget`).
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.0.is_linked()
@@ -76,8 +78,8 @@ impl<B: Balance> fmt::Debug for Link<B> {
 
 /// Selects the link of a `T` that a dictionary in this order uses.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
-    /// Returns the link, always the same field. The dictionary refuses another field with
-    /// [`DictError::WrongLink`].
+    /// Returns the link, which must always be the same field. The dictionary refuses another field
+    /// with [`DictError::WrongLink`].
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
@@ -116,7 +118,7 @@ impl<T, B: Balance> Nodes<Ptr<B>, DictRecord<Ptr<B>, B>> for HookObjects<'_, T, 
 }
 
 impl<'a, T, B: Balance> HookObjects<'a, T, B> {
-    /// The object of a linked node.
+    /// Returns the object of a linked node.
     #[inline]
     fn reference(&self, p: Ptr<B>) -> &'a T {
         let object = p.as_ptr().as_ptr().wrapping_byte_sub(self.offset).cast::<T>();
@@ -146,7 +148,7 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// expression can create it, so it can be a static. [`Dictionary`] describes it, with
 /// examples.
 ///
-/// The compiler rejects an object that goes away before its dictionary:
+/// The compiler rejects an object that is dropped before its dictionary:
 ///
 /// ```compile_fail,E0505
 /// use core::cmp::Ordering;
@@ -169,8 +171,8 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// dictionary.clear();
 /// ```
 ///
-/// The dictionary hands out shared references to its objects, so it crosses threads only where they
-/// may be shared:
+/// The dictionary returns shared references to its objects, so it can be sent to another thread
+/// only if threads can share its objects:
 ///
 /// ```compile_fail,E0277
 /// use core::cell::Cell;
@@ -199,10 +201,10 @@ unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> where I
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 impl<O, T> HookDict<'_, O, T> {
-    /// An empty red-black dictionary. The dictionary takes an identity at its first insert. On
-    /// targets without compare-exchange, `new` needs the feature `critical-section`; without it the
-    /// call does not compile. There [`with_identity`](Self::with_identity) works without the
-    /// feature.
+    /// Creates an empty red-black dictionary. The dictionary takes an identity at its first insert.
+    /// On targets without compare-exchange, `new` needs the feature `critical-section`; without it
+    /// the call does not compile. On those targets, [`with_identity`](Self::with_identity) works
+    /// without the feature.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -237,15 +239,15 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         }
     }
 
-    /// An empty dictionary with an identity that the caller chooses; only its lower 31 bits count.
-    /// The identity is not zero, so a static of the dictionary lies in `.data`: it takes its few
-    /// words in RAM and again in flash.
+    /// Creates an empty dictionary with an identity that the caller chooses; only its lower 31 bits
+    /// count. The identity is not zero, so a static dictionary lies in `.data`, and its few words
+    /// take space both in RAM and in flash.
     ///
     /// # Safety
-    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether it
-    ///    was given them or took them itself. (Those that take their own start at 1: choose from
-    ///    the top.)
-    /// 2. They are not 0.
+    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether the
+    ///    caller or the dictionary chose them. (Dictionaries that choose their own identities start
+    ///    at 1, so choose yours from the top.)
+    /// 2. The lower 31 bits are not all 0.
     #[must_use]
     pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
         let mut dictionary = Self::without_identity(order);
@@ -275,7 +277,7 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 
     fn withdraw_all(&mut self) {
         // Unlink one object at a time through the algorithm: another dictionary, on another thread,
-        // may claim an object as soon as it is released. That dictionary then writes the object's
+        // can claim an object as soon as it is released. That dictionary then writes the object's
         // links, so this dictionary must not need them any more.
         while let Some(p) = self.sorted.first() {
             self.withdraw(p);
@@ -284,8 +286,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 }
 
 impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Returns the link of `object` and a pointer to the link that reaches the whole object. It is
-    /// an error when the link is not where this dictionary expects it.
+    /// Returns the link of `object` and a pointer to the link that reaches the whole object.
+    /// Returns an error if the link is not where this dictionary expects it.
     #[inline]
     fn locate<'t>(&self, object: &'t T) -> Result<(&'t Link<B>, Ptr<B>), DictError> {
         let link = self.sorted.order.link(object);
@@ -300,7 +302,7 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         Ok((link, HookPtr::new(whole.cast::<Hook<InDict<B>>>().with_addr(at))))
     }
 
-    /// The node of an object that must be in this dictionary.
+    /// Returns the node of an object that must be in this dictionary.
     #[inline]
     fn validate(&self, entry: ObjectRef<'a, T>) -> Result<Ptr<B>, DictError> {
         let (link, p) = self.locate(entry.get())?;
@@ -318,12 +320,12 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// [`Dictionary::append`].
     ///
     /// # Safety
-    /// Every reference to the object that this dictionary hands out has the lifetime `'a`. Such
+    /// Every reference to the object that this dictionary returns has the lifetime `'a`. Such
     /// references are entries, the results of removal, search and iteration, and the arguments of
-    /// the order's functions. The caller sees to it that
-    /// 1. none of them is used after the object is gone; in particular it is not freed by another
-    ///    thread because [`Link::is_linked`] turned false there: the call that unlinks it has to
-    ///    return first;
+    /// the order's functions. The caller ensures that
+    /// 1. no such reference is used after the object is dropped or freed; in particular, another
+    ///    thread does not free the object because [`Link::is_linked`] turned false there: the call
+    ///    that unlinks the object has to return first;
     /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit`
     ///    or union.
     ///

@@ -1,15 +1,15 @@
-//! Implements the trait for all dictionaries of this crate, over what each dictionary says of its
-//! memory.
+//! Implements the trait `Dictionary` for all dictionaries of this crate, by functions that each
+//! dictionary provides for its memory.
 //!
-//! A dictionary has an index, which holds the nodes and their order and offers what
-//! [`Sorted`](super::Sorted) does. It also has these functions:
+//! A dictionary has an index, which holds the nodes and their order and has the functions of
+//! [`Sorted`](super::Sorted). The dictionary also has these functions:
 //!
 //! | function | does |
 //! |---|---|
 //! | `validate` | returns the node of an entry |
 //! | `put` | inserts a value at a position |
-//! | `withdraw` | unlinks a node and gives back its object |
-//! | `withdraw_all` | does so for every node |
+//! | `withdraw` | unlinks a node and returns its object |
+//! | `withdraw_all` | unlinks every node |
 //! | `verify` | verifies index and memory |
 
 /// Implements [`Dictionary`](super::Dictionary) for one type.

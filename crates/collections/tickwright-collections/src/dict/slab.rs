@@ -1,6 +1,7 @@
-//! The dictionary that owns its objects and names them by keys with generations. Safe code only.
+//! `SlabDict`: the dictionary that owns its objects and names them by keys with generations, in
+//! safe code only.
 //!
-//! Unlike the slab of a timer queue, it keeps record and object in one cell, since a search reads
+//! Unlike the slab of a timer queue, it keeps record and object in one cell, because a search reads
 //! both.
 
 #![forbid(unsafe_code)]
@@ -45,7 +46,7 @@ pub struct SlabDict<O, T, B: Balance = RedBlack> {
 }
 
 impl<O: KeyOrder<T>, T> SlabDict<O, T> {
-    /// An empty red-black dictionary that allocates when it grows.
+    /// Creates an empty red-black dictionary that allocates when it grows.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -59,9 +60,9 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Self { sorted: Sorted::new(order, Cells::new(0)) }
     }
 
-    /// An empty dictionary that holds at most `capacity` entries and never allocates on its own
-    /// again. Further inserts are refused with [`DictError::Full`]. A cell is retired after 2^31 -
-    /// 1 entries; each retired cell lowers the capacity by one.
+    /// Returns an empty dictionary that holds at most `capacity` entries and allocates nothing
+    /// after this call. Further inserts are refused with [`DictError::Full`]. A cell is retired
+    /// after 2^31 - 1 entries; each retired cell lowers the capacity by one.
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the cells cannot be allocated.
@@ -82,13 +83,13 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// nothing.
     ///
     /// # Errors
-    /// [`DictError::Full`] when there is no memory for them, or when the dictionary's bound is
-    /// lower.
+    /// [`DictError::Full`] when there is no memory for these entries, or when the dictionary's
+    /// bound is lower.
     pub fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
         Ok(self.sorted.nodes.arena.reserve(additional)?)
     }
 
-    /// Returns the object of an entry, for changes. If you change its key, call
+    /// Returns the object of an entry, for writing. If you change its key, call
     /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
     /// both.
     ///
@@ -109,7 +110,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.rekeyed(entry)
     }
 
-    /// The bytes that the dictionary has allocated, without what the objects themselves own.
+    /// Returns the number of bytes that the dictionary has allocated, without the memory that
+    /// objects own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.sorted.nodes.arena.columns.heap_bytes()
@@ -120,8 +122,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         self.sorted.nodes.validate(entry)
     }
 
-    // Each caller passes a constant position, so that inlining leaves the code for that position
-    // alone.
+    // Each caller passes a constant position, so that after inlining only the code for that
+    // position is left.
     #[inline(always)]
     fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, NotInserted<T>> {
         let place = position

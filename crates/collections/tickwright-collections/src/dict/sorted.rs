@@ -1,5 +1,5 @@
-//! Keys on top of the [`Tree`]: the work that all shells share over the user's order. Each function
-//! calls the order first and writes links last.
+//! Adds keys to the [`Tree`]: the code that all dictionaries over this tree share. Each function
+//! first calls the user's order, and then writes links.
 
 use core::cmp::Ordering;
 
@@ -13,16 +13,16 @@ use tickwright_nodes::{Handle, Nodes};
 /// [`HookDict::insert_pinned`](super::HookDict::insert_pinned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position<E> {
-    /// Behind the object's equals. The search starts at the given entry, if there is one.
+    /// After the object's equals. The search starts at the given entry, if there is one.
     Sorted(Option<E>),
-    /// In front of all entries. [`Dictionary::prepend`](super::Dictionary::prepend) inserts there.
+    /// Before all entries. [`Dictionary::prepend`](super::Dictionary::prepend) inserts there.
     First,
-    /// Behind all entries. [`Dictionary::append`](super::Dictionary::append) inserts there.
+    /// After all entries. [`Dictionary::append`](super::Dictionary::append) inserts there.
     Last,
 }
 
 impl<E> Position<E> {
-    /// The same position, with the node of its entry.
+    /// Returns the same position, with the entry replaced by its node.
     #[inline]
     pub(super) fn try_map<P>(
         self,
@@ -36,11 +36,11 @@ impl<E> Position<E> {
     }
 }
 
-/// Records, and the objects that they belong to.
+/// Records and the objects to which they belong.
 pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
     type Object;
 
-    /// The object of a linked node.
+    /// Returns the object of a linked node.
     fn object(&self, p: P) -> &Self::Object;
 }
 
@@ -73,7 +73,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         self.order.compare(key, &self.order.key(self.nodes.object(p)))
     }
 
-    /// The place behind all nodes with this key if `behind`, otherwise the place in front of them.
+    /// Returns the place after all nodes with this key if `behind` is true, otherwise the place
+    /// before them.
     #[inline]
     fn place(&self, hint: Option<P>, key: &O::Key<'_>, behind: bool) -> Option<Place<P>> {
         self.tree.place(&self.nodes, hint, |p| match self.compare(key, p) {
@@ -83,8 +84,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         })
     }
 
-    /// The place for `object` at this position, when it belongs there: behind its equals, or at an
-    /// end.
+    /// Returns the place for `object` at this position, if the object belongs there: after its
+    /// equals, or at an end.
     ///
     /// # Errors
     /// [`DictError::OutOfOrder`] when the object does not belong at that end.
@@ -117,8 +118,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         }
     }
 
-    /// Moves the linked `p` behind the equals of its current key. Returns whether `p` had to move;
-    /// never an error.
+    /// Moves the linked `p` after the equals of its current key. Returns whether `p` had to move,
+    /// and never an error.
     pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
         let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
         self.tree.unlink(&mut self.nodes, p);
@@ -127,8 +128,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         Ok(true)
     }
 
-    /// The node behind which the linked `p` belongs by its key. Returns none when `p` stands there
-    /// already.
+    /// Returns the node after which the linked `p` belongs by its key. Returns `None` if `p`
+    /// already stands there.
     fn new_neighbour(&self, p: P) -> Option<Option<P>> {
         let key = self.order.key(self.nodes.object(p));
         let less = |q| self.compare(&key, q) == Ordering::Less;
@@ -141,18 +142,18 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         let right = |q| if q == p { !earlier } else { !less(q) };
         let place = self.tree.place(&self.nodes, Some(p), right)?;
         let before = Tree::neighbour(&self.nodes, place, Left);
-        // A comparator that contradicts itself may lead back to the place of `p`.
+        // A comparator that contradicts itself can lead back to the place of `p`.
         let stays = before == Some(p) || Tree::neighbour(&self.nodes, place, Right) == Some(p);
         (!stays).then_some(before)
     }
 
-    /// The next node of the linked `p`; never an error.
+    /// Returns the node after the linked `p`, and never an error.
     #[inline]
     pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Right))
     }
 
-    /// The node in front of the linked `p`; never an error.
+    /// Returns the node before the linked `p`, and never an error.
     #[inline]
     pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Left))

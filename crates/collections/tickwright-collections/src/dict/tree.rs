@@ -1,9 +1,9 @@
-//! The balanced tree, and the list that threads its nodes in order. The tree knows no keys: the
+//! The balanced tree, and the list that links its nodes in order. The tree knows no keys, so the
 //! caller of a search passes a rule.
 //!
-//! A rule is a closure. It returns whether the place in question lies right of a given node. The
+//! A rule is a closure that returns whether the sought place lies to the right of a given node. The
 //! rule may contradict itself: a search still walks a path of the tree and ends where a child is
-//! missing. The rule runs before the first link write, so it may panic.
+//! missing. The rule runs before the first link write, so it is allowed to panic.
 
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -75,7 +75,7 @@ pub(crate) struct Tree<P, B> {
 impl<P: Handle, B: Balance> Tree<P, B> {
     pub(crate) const NEW: Self = Self { root: None, list: Chain::EMPTY, balance: PhantomData };
 
-    /// The neighbor of a node in the list.
+    /// Returns the neighbor of a node in the list.
     #[inline]
     pub(crate) fn beside<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<P> {
         let list = &nodes.record(p).list;
@@ -85,7 +85,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The node on one side of a place.
+    /// Returns the node on one side of a place.
     #[inline]
     pub(crate) fn neighbour<N: Nodes<P, DictRecord<P, B>>>(
         nodes: &N,
@@ -96,8 +96,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         select_unpredictable(place.side != side, Some(place.parent), beyond)
     }
 
-    /// The place behind `p`. If `p` is none: the place in front of all nodes. Returns none in an
-    /// empty tree.
+    /// Returns the place after `p`, or the place before all nodes if `p` is `None`. Returns `None`
+    /// in an empty tree.
     pub(crate) fn place_behind<N: Nodes<P, DictRecord<P, B>>>(
         &self,
         nodes: &N,
@@ -109,8 +109,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place next to `p`. Of two neighbors in the list, the lower one in the tree has no child
-    /// on the side of the other.
+    /// Returns the place next to `p` on this side. Of two nodes that are neighbors in the list, the
+    /// node that is deeper in the tree has no child on the side of the other.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
         match bst::links(nodes, p).at(side) {
@@ -119,9 +119,10 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// The place that the rule `right` leads to; none in an empty tree. The search starts at
-    /// `hint`, a node of this tree. A search is O(1) when the place is next to the hint, and O(log
-    /// n) always. The nearer the hint, the fewer nodes are compared on average.
+    /// Returns the place to which the rule `right` leads, or `None` in an empty tree. The search
+    /// starts at `hint`, a node of this tree, if there is one. A search takes O(1) if the place is
+    /// next to the hint, and at worst O(log n). The nearer the hint, the fewer nodes are compared
+    /// on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -145,8 +146,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         // Invariant: the place is below `parent`.
         loop {
             // The direction of each step cannot be predicted. Both children are read while the key
-            // is read, and a conditional move selects one, so the next read can begin before the
-            // comparison ends: it waits for no branch and no index.
+            // is read, and a conditional move selects one, so the next read does not have to wait
+            // for a branch or an index.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);
@@ -159,7 +160,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Looks at the neighbor first, then goes up until the place is known to be below, then down.
+    /// First checks the neighbor of the hint, then climbs until the place is certain to be below,
+    /// and then descends.
     ///
     /// ```text
     ///          bound       The place is right of the hint, so on the way up only nodes
@@ -195,8 +197,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Links `p`, which must be in no tree. `place` is a place of the current tree; none if the
-    /// tree is empty.
+    /// Links `p`, which must be in no tree. `place` is a place of the current tree, or `None` if
+    /// the tree is empty.
     #[inline]
     pub(crate) fn link<N: Nodes<P, DictRecord<P, B>>>(
         &mut self,

@@ -23,7 +23,7 @@ fn job(rank: u32) -> Rc<Job> {
     Rc::new(Job { rank: Cell::new(rank), position: Cell::new(0) })
 }
 
-/// By rank. Panics after n comparisons, or n calls of `placed`, when told to.
+/// Orders jobs by rank. Panics after n comparisons, or after n calls of `placed`, if a test sets n.
 #[derive(Default)]
 struct ByRank {
     comparisons: Cell<Option<u32>>,
@@ -166,8 +166,8 @@ fn every_removal_from_every_small_heap() {
     assert!(rose > 0 && sank > 0, "{rose} rose, {sank} sank");
 }
 
-/// The fault of 2009. The removal of 1, a child of 3, leaves a hole. The last element, 6, fills it.
-/// Since 6 is greater than 3, it must then rise above 3.
+/// Tests for the fault of 2009. The removal of 1, a child of 3, leaves a hole. The last element, 6,
+/// fills it. Since 6 is greater than 3, it must then rise above 3.
 #[test]
 fn what_fills_a_place_in_the_middle_may_have_to_rise() {
     let order = ByRank::default();
@@ -319,8 +319,8 @@ fn room_is_refused_where_there_is_none() {
     assert_eq!(heap.elements.capacity(), before);
 }
 
-/// Ranks are in the elements, and positions outside: a number identifies an element, whatever rank
-/// a copy of it has.
+/// Ranks are in the elements, and positions are outside. A number identifies an element, whatever
+/// rank a copy of the element has.
 struct ByNumber([Cell<usize>; 4]);
 
 impl HeapOrder<(usize, u32)> for &ByNumber {

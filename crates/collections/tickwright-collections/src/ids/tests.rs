@@ -1,4 +1,5 @@
-//! Compares with a set of taken ids, and covers cases that only misuse or little memory causes.
+//! Compares the allocator with a set of taken ids, and covers cases that only misuse or lack of
+//! memory causes.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -127,7 +128,7 @@ fn ranges_that_are_none_are_refused() {
 fn what_was_taken_can_be_given_back_without_memory() {
     let mut ids = Ids::new(Slab::<RedBlack>::bounded(ByFirst, 12).unwrap(), 1..=1000).unwrap();
     let mut given = Vec::new();
-    // As the documentation of `Ids::new` says: n - 2.
+    // The number of grants that the documentation of `Ids::new` states: n - 2.
     for _ in 0..10 {
         given.push(ids.take().unwrap());
     }

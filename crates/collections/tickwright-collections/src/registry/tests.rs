@@ -1,5 +1,5 @@
-//! Tests a registry over slabs. The example shows a registry over hooks; here only its misuse is
-//! tested.
+//! Tests a registry over slabs. The example of `Registry` uses hooks; for hooks, this file tests
+//! only misuse.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -74,8 +74,8 @@ fn over_hooks<B: Balance>() {
     );
     assert!(registry.iter().map(|task| task.id).eq(0..20));
 
-    // An address changed while the object was registered: `check` reports it, and a call that would
-    // lose a link is refused.
+    // An address changes while the object is registered: `check` reports that, and a call that
+    // would lose a link is refused.
     tasks[4].address.set(7);
     assert_eq!(registry.check(), Err(Violation::Order));
     assert_eq!(registry.unregister(&tasks[4].id).unwrap_err(), RegistryError::Refused(DictError::Stale));

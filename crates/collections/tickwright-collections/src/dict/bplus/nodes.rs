@@ -1,10 +1,11 @@
-//! The tree of keys: nodes from a pool. The tree knows objects by their cells alone, and tells a
-//! [`Home`] in which leaf each cell stands.
+//! The tree of keys, whose nodes come from a pool. The tree knows only the cells of objects, and
+//! tells a [`Home`] in which leaf each cell stands.
 //!
-//! A node is a sorted row of keys. Below each key is a child, or in a leaf the cell of an object. A
-//! search never reads the first key of an inner node: a key below the second key belongs to the
-//! first child, so leaves and inner nodes split, borrow and merge alike. The first key of an inner
-//! node is set to its fence before it moves to another place.
+//! A node is a sorted row of keys. Below each key is a child or, in a leaf, the cell of an object.
+//! A search never reads the first key of an inner node, because every key less than the second key
+//! belongs to the first child. Leaves and inner nodes therefore split, borrow and merge in the same
+//! way. Before the first key of an inner node moves to another place, it is set to the node's
+//! fence.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
@@ -22,14 +23,14 @@ use alloc::vec::Vec;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
-/// The most keys of a node. With 64-bit keys a node is six cache lines, and a search reads three to
-/// five of them. A node of half the width has fewer lines to read, but the tree has more levels.
-/// Counted at a million entries, half the width costs more instructions and more misses of the last
-/// cache. In this crate's own tests the nodes are narrow, so that few entries make many levels. The
-/// conformance suite runs on wide nodes.
+/// The greatest number of keys in a node. With 64-bit keys a node takes six cache lines, and a
+/// search reads three to five of them. A search reads fewer lines of a node with half the width,
+/// but the tree has more levels. With a million entries, we counted more instructions and more
+/// misses of the last-level cache for half the width. In this crate's own tests the nodes are
+/// narrow, so that few entries make many levels; the conformance suite runs on wide nodes.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
-/// The fewest keys of a node that is not the root.
+/// The least number of keys in a node that is not the root.
 pub(super) const LEAST: usize = WIDTH / 2;
 
 /// The steps of a search in a node: their sum is at least the width.
@@ -39,10 +40,10 @@ const _: () = assert!(WIDTH < 32);
 
 /// The owner of the cells, which records in which leaf each cell stands.
 pub(super) trait Home {
-    /// The leaf of a cell.
+    /// Returns the leaf of a cell.
     fn leaf(&self, cell: Idx) -> Option<Idx>;
 
-    /// Sets it.
+    /// Sets the leaf of a cell.
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
@@ -51,13 +52,13 @@ pub(super) trait Home {
 #[repr(C, align(64))]
 pub(super) struct Node<K> {
     len: u16,
-    /// 0 in leaves.
+    /// The level, which is 0 for leaves.
     level: u16,
     up: Option<Idx>,
-    /// The child, or cell, below each key.
+    /// The child or the cell below each key.
     down: [Option<Idx>; WIDTH],
     keys: [K; WIDTH],
-    /// The next node of the level. In a free node: the next free node.
+    /// The next node of the level, or for a free node the next free node.
     next: Option<Idx>,
     prev: Option<Idx>,
 }
@@ -76,14 +77,14 @@ impl<K: Copy + Ord> Node<K> {
         self.keys.get(..self.len()).unwrap_or(&[])
     }
 
-    /// How many keys stand in front of the place for `key`. The first key of an inner node always
-    /// counts.
+    /// Returns how many keys stand before the place for `key`. The first key of an inner node
+    /// always counts.
     #[inline]
     fn rank(&self, key: &K, behind: bool) -> usize {
         let first = usize::from(self.level.min(1));
         let mut rank = first;
-        // Invariant: the first `rank` keys are left of the place. Every length takes the same
-        // number of steps, without a branch that could be mispredicted.
+        // Invariant: the first `rank` keys are to the left of the place. Every length takes the
+        // same number of steps, without a branch that could be mispredicted.
         for step in STEPS {
             let last = rank + step - 1;
             let in_node = last < self.len();
@@ -105,20 +106,20 @@ impl<K: Copy + Ord> Node<K> {
     }
 }
 
-/// A place in a leaf: that of the entry at `at`, or the gap in front of that entry.
+/// A place in a leaf: the place of the entry at `at`, or the gap before that entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) leaf: Idx,
     pub(super) at: usize,
 }
 
-/// The tree, and the pool that its nodes come from. Handles count from 1.
+/// The tree, and the pool of its nodes. Handles count from 1.
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
     /// The number of free nodes.
     spare: usize,
-    /// The most nodes.
+    /// The greatest number of nodes.
     limit: usize,
     root: Option<Idx>,
     /// The first and the last leaf.
@@ -131,7 +132,8 @@ impl<K> Tree<K> {
         Self { nodes: Vec::new(), free: None, spare: 0, limit: MOST, root: None, first: None, last: None }
     }
 
-    /// Limits the pool to n nodes and allocates them: it never grows again.
+    /// Allocates n nodes and limits the pool to them, so that it never grows again. Returns whether
+    /// there was memory.
     pub(super) fn bound(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         let bounded = nodes <= MOST && self.nodes.try_reserve_exact(missing).is_ok();
@@ -141,7 +143,7 @@ impl<K> Tree<K> {
         bounded
     }
 
-    /// Makes room for n nodes in total.
+    /// Makes room for n nodes in total. Returns whether there was memory.
     pub(super) fn reserve(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         nodes <= self.limit && self.nodes.try_reserve(missing).is_ok()
@@ -151,7 +153,7 @@ impl<K> Tree<K> {
         self.nodes.capacity() * size_of::<Node<K>>()
     }
 
-    /// Forgets all nodes.
+    /// Drops all nodes.
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
         *self = Self { nodes: core::mem::take(&mut self.nodes), limit: self.limit, ..Self::new() };
@@ -169,8 +171,8 @@ impl<K: Copy + Ord> Tree<K> {
         &mut self.nodes[p.at() - 1]
     }
 
-    /// The spot where `key` belongs: behind its equals if `behind`, otherwise in front of them.
-    /// Returns none in an empty tree.
+    /// Returns the spot where `key` belongs: after its equals if `behind` is true, otherwise before
+    /// them. Returns `None` in an empty tree.
     #[inline]
     pub(super) fn spot(&self, key: &K, behind: bool) -> Option<Spot> {
         let mut p = self.root?;
@@ -183,7 +185,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The spot in front of all entries, or behind all.
+    /// Returns the spot before all entries if `first` is true, otherwise the spot after all.
     pub(super) fn end(&self, first: bool) -> Option<Spot> {
         match first {
             true => self.first.map(|leaf| Spot { leaf, at: 0 }),
@@ -191,14 +193,14 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The spot of a cell's entry.
+    /// Returns the spot of a cell's entry.
     #[inline]
     pub(super) fn spot_of(&self, leaf: Idx, cell: Idx) -> Option<Spot> {
         let at = self.nodes.get(leaf.at() - 1)?.find(cell)?;
         Some(Spot { leaf, at })
     }
 
-    /// The key and the cell of the entry behind a spot.
+    /// Returns the key and the cell of the entry after a spot.
     #[inline]
     pub(super) fn after(&self, spot: Spot) -> Option<(K, Idx)> {
         let node = self.node(spot.leaf);
@@ -211,7 +213,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// The key and the cell of the entry in front of a spot.
+    /// Returns the key and the cell of the entry before a spot.
     #[inline]
     pub(super) fn before(&self, spot: Spot) -> Option<(K, Idx)> {
         let mut node = self.node(spot.leaf);
@@ -229,8 +231,8 @@ impl<K: Copy + Ord> Tree<K> {
     pub(super) fn make_room(&mut self, spot: Option<Spot>) -> bool {
         let mut needed = 0;
         let mut at = spot.map(|spot| spot.leaf);
-        // Each full node on the way up splits. If the root is full, or there is none, the insert
-        // also needs a new root.
+        // Each full node on the path to the root splits. If the root is full, or there is none, the
+        // insert also needs a new root.
         while let Some(node) = at.map(|p| self.node(p)) {
             if node.len() < WIDTH {
                 return self.have(needed);
@@ -247,7 +249,7 @@ impl<K: Copy + Ord> Tree<K> {
             || more <= self.limit.saturating_sub(self.nodes.len()) && self.nodes.try_reserve(more).is_ok()
     }
 
-    /// Takes a node from the pool, which must not be empty.
+    /// Takes a node from the pool. The pool must not be empty.
     fn draw(&mut self, filler: K, level: u16) -> Idx {
         let node = Node {
             keys: [filler; WIDTH],
@@ -289,7 +291,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.spare += 1;
     }
 
-    /// Tells a child or cell of a node at this level that its parent or leaf is now `p`.
+    /// Records for a child or cell of a node at this level that its parent or leaf is now `p`.
     #[inline]
     fn adopt(&mut self, home: &mut impl Home, level: u16, below: Option<Idx>, p: Idx) {
         match below {
@@ -324,7 +326,8 @@ impl<K: Copy + Ord> Tree<K> {
         taken
     }
 
-    /// Moves all keys from `at` on to the end of `q`, a node of the same level with room for them.
+    /// Moves all keys of `p` from index `at` on to the end of `q`, a node of the same level with
+    /// enough room.
     fn shift(&mut self, home: &mut impl Home, p: Idx, at: usize, q: Idx) {
         let node = self.node_mut(p);
         let (keys, down, len, level) = (node.keys, node.down, node.len(), node.level);
@@ -340,7 +343,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Moves the upper half of a full node to a new node behind it.
+    /// Moves the upper half of a full node to a new node after it.
     fn split(&mut self, home: &mut impl Home, p: Idx) -> Idx {
         let node = self.node(p);
         let (filler, level, next) = (node.keys[0], node.level, node.next);
@@ -365,7 +368,7 @@ impl<K: Copy + Ord> Tree<K> {
             return self.put(home, root, 0, key, cell);
         };
         let (mut p, mut at, mut key, mut below) = (leaf, at, key, cell);
-        // Invariant: `below` has to be inserted into `p` at `at`; all levels under `p` are right.
+        // Invariant: `below` has to be inserted into `p` at `at`; all levels below `p` are valid.
         while self.node(p).len() == WIDTH {
             let q = self.split(home, p);
             match at.checked_sub(LEAST) {
@@ -388,12 +391,13 @@ impl<K: Copy + Ord> Tree<K> {
     }
 
     /// Removes the entry at a spot. Returns the spot where an insert would restore the entry:
-    /// between the same neighbors, in a leaf that is not full. Returns none when the tree is empty.
+    /// between the same neighbors, in a leaf that is not full. Returns `None` when the tree is
+    /// empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;
         self.take(p, spot.at);
-        // Invariant: `p` may have `LEAST - 1` keys; the levels under `p` are right.
+        // Invariant: `p` has at least `LEAST - 1` keys, and all levels below `p` are valid.
         loop {
             let node = self.node(p);
             let Some(up) = node.up else {
@@ -446,8 +450,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(root);
     }
 
-    /// Sets the first key of an inner node `q` before that key moves. Its value is that of the
-    /// fence at index `fence` of `up`, in front of `q`.
+    /// Sets the first key of an inner node `q` before that key moves. The key becomes equal to the
+    /// fence before `q`, which has index `fence` in `up`.
     fn mend_first(&mut self, up: Idx, fence: usize, q: Idx) {
         let key = self.node(up).keys[fence];
         let node = self.node_mut(q);
@@ -456,7 +460,8 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Moves one key over the fence between `p` and `q`: to `q` if `rightwards`, otherwise to `p`.
+    /// Moves one key across the fence between `p` and `q`: to `q` if `rightwards` is true,
+    /// otherwise to `p`.
     fn borrow(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx, rightwards: bool) {
         self.mend_first(up, fence, q);
         let (from, at, to, end) = match rightwards {
@@ -469,7 +474,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.node_mut(up).keys[fence] = self.node(q).keys[0];
     }
 
-    /// Moves all keys of `q` over the fence to `p`, and discards `q`.
+    /// Moves all keys of `q` across the fence to `p`, and discards `q`.
     fn merge(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx) {
         self.mend_first(up, fence, q);
         self.shift(home, q, 0, p);
@@ -477,14 +482,14 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(q);
     }
 
-    /// Sets the key at a spot. The new key must be in order there.
+    /// Sets the key at a spot. The new key must fit into the order there.
     pub(super) fn set_key(&mut self, spot: Spot, key: K) {
         self.node_mut(spot.leaf).keys[spot.at] = key;
         self.mend_fences(spot.leaf);
     }
 
-    /// Sets the fences in front of a leaf and behind it to the keys that they guard. An insert
-    /// needs this when no descent led to its leaf.
+    /// Sets the fence before a leaf to the leaf's first key, and the fence after it to the first
+    /// key of the next leaf. An insert needs this when no descent led to its leaf.
     pub(super) fn mend_fences(&mut self, leaf: Idx) {
         for leaf in [Some(leaf), self.node(leaf).next].into_iter().flatten() {
             let Some(&key) = self.node(leaf).keys().first() else { continue };
@@ -549,7 +554,8 @@ impl<K: Copy + Ord> Tree<K> {
     }
 }
 
-/// 2^32 nodes have fewer levels than this: each node but the root has at least `LEAST` children.
+/// More levels than 2^32 nodes can have, because each node except the root has at least `LEAST`
+/// children.
 const DEEPEST: usize = 34;
 
 struct Checker<'t, K, V> {

@@ -1,5 +1,5 @@
-//! The nodes are narrow, so that there are many levels. The tests compare with a sorted vector:
-//! many entries, a pool that is exhausted, and keys that contradict themselves.
+//! Compares the dictionary with a sorted vector: with many entries, an exhausted pool, and keys
+//! that contradict themselves. The nodes are narrow, so that there are many levels.
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
@@ -42,8 +42,8 @@ fn seeks(dictionary: &Dict, model: &[(Object, EntryKey)], key: u64) {
     assert_eq!(dictionary.find_lt(&key), at(lower.checked_sub(1)));
 }
 
-/// Runs random ops: the dictionary grows until it has `most` entries, then shrinks to nothing, and
-/// again.
+/// Runs random operations: the dictionary repeatedly grows to `most` entries and then shrinks until
+/// it is empty.
 fn agrees(mut dictionary: Dict, keys: usize, most: usize, steps: usize) -> usize {
     let mut random = Random(88_172_645 + keys as u64);
     let mut model: Vec<(Object, EntryKey)> = Vec::new();
@@ -66,7 +66,7 @@ fn agrees(mut dictionary: Dict, keys: usize, most: usize, steps: usize) -> usize
                     }
                     Err(reason) => {
                         assert_eq!(reason, DictError::Full);
-                        // A move behind the entry's own equals also returns `true`.
+                        // A move to the place after the entry's equals also returns `true`.
                         let checked = if key == old { Ok(()) } else { Err(Violation::Order) };
                         assert_eq!(dictionary.check(), checked);
                         full += 1;
@@ -137,8 +137,8 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
         let mut random = Random(entries as u64);
         let mut live = Vec::new();
         for n in 0..STEPS / 8 {
-            // Fills the pool and then removes half, at places that leave nodes as empty as they can
-            // be.
+            // Fills the pool and then removes half of the entries, at places that leave nodes as
+            // empty as possible.
             let phase = n / entries % 2;
             if phase == 0 && live.len() < entries {
                 let key = if n % 3 == 0 { n } else { random.below(1000) } as u64;
@@ -151,12 +151,12 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
     }
 }
 
-/// One step of a script, in ranks: each rank names a place among the entries that are present.
+/// One step of a script. Its arguments are ranks: places among the entries that are present.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(usize),
     Remove(usize),
-    /// Moves an entry from a rank to a rank among the other entries.
+    /// Moves the entry at the first rank to the second rank among the other entries.
     Move(usize, usize),
 }
 
@@ -198,8 +198,7 @@ fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     (dictionary, live.len())
 }
 
-/// Takes every shape that a tree of at most n entries can have, and makes every insert, removal and
-/// move from it.
+/// Makes every insert, removal and move from every shape that a tree of at most n entries can have.
 #[test]
 fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     for entries in 1..=if cfg!(miri) { 5 } else { 13 } {
@@ -226,7 +225,7 @@ fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     }
 }
 
-/// Ascending inserts leave each node as empty as it may be, except the last node of its level.
+/// Ascending inserts leave each node as empty as allowed, except the last node of its level.
 #[test]
 fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     for entries in [1, 7, 15, 31, 63, 127, 255] {
@@ -240,9 +239,9 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// The pools are too small for the entries that are inserted. A move removes its entry first, and
-/// is then refused. Sometimes that removal has merged two nodes and freed one, but the move needs
-/// two.
+/// The pools are too small for the entries that are inserted. A move first removes its entry, and
+/// is then refused. Sometimes the removal merges two nodes and thereby frees one, but the move
+/// needs two nodes.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);
@@ -325,7 +324,7 @@ fn a_key_that_changed_in_secret_is_named_and_mended() {
 }
 
 std::thread_local! {
-    /// How many comparisons run until one panics, and whether the answers are random.
+    /// The number of comparisons until one panics, and whether the results are random.
     static MOOD: Mutable<(Option<u32>, bool)> = const { Mutable::new((None, false)) };
     static STATE: Mutable<u64> = const { Mutable::new(88_172_645) };
 }
@@ -443,8 +442,8 @@ fn a_cell_that_names_another_leaf_or_is_free_is_named() {
     assert_eq!(dictionary.check(), Err(Violation::Position));
     dictionary.index.nodes.arena.columns.0[one].record.0 = own;
     assert_eq!(dictionary.check(), Ok(()));
-    // All counts agree, and yet a linked cell is free and another cell is live. The free list shows
-    // it.
+    // All counts agree although a linked cell is free and an unlinked cell is live. The check of
+    // the free list finds that.
     let spare = dictionary.insert((30, 0)).unwrap();
     dictionary.remove(spare).unwrap();
     dictionary.index.nodes.arena.columns.0.swap(one, spare.slot.index.at());

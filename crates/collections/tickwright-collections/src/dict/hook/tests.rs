@@ -1,5 +1,5 @@
-//! Tests that need private access: owner words broken on purpose, links in odd places, given
-//! identities.
+//! Tests that need private access: owner words broken on purpose, links in unusual places, and
+//! chosen identities.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
@@ -19,7 +19,8 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// Uses the link that it is told to use; `OUTSIDE` stands for a link that is in no object.
+/// An order that uses the link with a chosen number; `OUTSIDE` stands for a link that is in no
+/// object.
 struct InOrder<'s, B: Balance> {
     which: AtomicU32,
     outside: &'s Link<B>,

@@ -1,6 +1,6 @@
 //! Each test breaks one link, mark, key, end or count of a valid dictionary and requires `check` to
-//! name the violation. Then it runs every search from every hint. The dictionaries are small enough
-//! to try all of them.
+//! name the violation. Other tests run every search from every hint. The dictionaries are small
+//! enough to try all cases.
 
 use core::fmt::Debug;
 use std::vec::Vec;
@@ -84,7 +84,7 @@ impl<B: Balance> Subject<B> {
     }
 }
 
-/// Every node and none, except `right`.
+/// Returns every node and `None`, except `right`.
 fn wrongs(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
     (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
 }
@@ -178,7 +178,7 @@ fn ends_root_and_count<B: Balance>() {
     assert_eq!(empty.check(), Err(Violation::Head));
 }
 
-/// Gives each node, one at a time, each wrong mark. The check must find each of these faults.
+/// Gives one node at a time each wrong mark. The check must find each of these faults.
 fn marks<B: Balance>(all: &[B::Mark], expected: &[Violation])
 where
     B::Mark: Debug,
@@ -201,7 +201,7 @@ where
 #[test]
 fn colours() {
     marks::<RedBlack>(&[Color::Red, Color::Black], &[Violation::RedRed, Violation::BlackHeight]);
-    // A black node above a single black node: visible only to a check that counts missing children.
+    // A black node above a single black node: only a check that counts missing children finds it.
     let mut subject = Subject::<RedBlack>::with_keys([10, 20]);
     assert_eq!(subject.with(1, |record| record.tree.mark = Color::Black), Err(Violation::BlackHeight));
 }
@@ -211,7 +211,7 @@ fn differences() {
     marks::<Avl>(&[-2, -1, 0, 1, 2, i8::MIN, i8::MAX], &[Violation::Balance]);
 }
 
-/// An AVL tree whose right side is two higher than its left, with marks that say that.
+/// An AVL tree whose right side is higher by two than its left side, with marks that agree.
 #[test]
 fn a_true_difference_of_two_is_named() {
     let mut subject = Subject::<Avl>::with_keys([10, 20, 30]);
@@ -226,7 +226,7 @@ fn a_true_difference_of_two_is_named() {
     assert_eq!(subject.check(), Err(Violation::Balance));
 }
 
-/// The key and the mark of the root.
+/// Returns the key and the mark of the root.
 fn top(subject: &Subject<Avl>) -> (u32, i8) {
     let (record, key) = &subject.sorted.nodes.0[subject.sorted.tree.root.unwrap()];
     (*key, record.tree.mark)
@@ -251,11 +251,12 @@ fn removals_turn_in_all_ways() {
         (&[30, 10, 40, 20], 40, (20, 0)),
         (&[20, 10, 40, 30], 10, (30, 0)),
         (&[20, 10, 30, 40], 10, (30, 0)),
-        // The child's mark is 0: the height stays.
+        // The child's mark is 0, so the height stays the same.
         (&[30, 20, 40, 10, 25], 40, (20, 1)),
         (&[20, 10, 30, 25, 40], 10, (30, -1)),
-        // A removal at the shallow side of the sparsest tree rotates at every level. Each root has
-        // a higher right side, and the sizes are Fibonacci's.
+        // A removal at the shallow side of the sparsest tree rotates at every level. Each subtree
+        // is higher on its right side, and the sizes of the subtrees are Fibonacci numbers minus
+        // one.
         (&[50, 20, 80, 10, 30, 70, 100, 40, 60, 90, 110, 120], 10, (80, 0)),
     ];
     for (keys, remove, expected) in removals {
@@ -297,8 +298,8 @@ fn storage_is_asked_of_each_node<B: Balance>() {
     }
 }
 
-/// Each key occurs three times. Searches look for keys that are present, absent, and beyond both
-/// ends, from every hint.
+/// Each key occurs three times. Searches from every hint look for keys that are present, absent, or
+/// beyond an end.
 fn every_search_from_every_hint<B: Balance>() {
     let most = if cfg!(miri) { 8 } else { 30 };
     for n in 0..most {
@@ -329,7 +330,7 @@ fn every_search_from_every_hint<B: Balance>() {
 }
 
 /// A neighbor is found in two comparisons. An entry d places away takes about 2 log d comparisons
-/// on average, and never more than two paths.
+/// on average, and never more comparisons than two paths from the root have nodes.
 fn hints_save_comparisons<B: Balance>() {
     let n: u32 = if cfg!(miri) { 64 } else { 1024 };
     let subject = Subject::<B>::with_keys(0..n);
@@ -355,7 +356,7 @@ fn hints_save_comparisons<B: Balance>() {
     }
 }
 
-/// Whatever a rule returns, a search ends in a place where a leaf fits.
+/// Whatever a rule returns, a search ends at a place where a leaf can be linked.
 fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
     let mut random = Random::new(7);
     for n in SIZES {

@@ -18,7 +18,7 @@ impl Home for Leaves {
 }
 
 impl<K: Copy + Ord> Tree<K> {
-    /// The level and length of each node, from the root down and from left to right.
+    /// Returns the level and length of each node, from the root down and from left to right.
     pub(in super::super) fn shape(&self) -> Vec<(u16, usize)> {
         let (mut shape, mut open) = (Vec::new(), Vec::from_iter(self.root));
         while let Some(p) = open.pop() {
@@ -34,8 +34,8 @@ impl<K: Copy + Ord> Tree<K> {
 
 const CELLS: usize = 40;
 
-/// A tree with keys 0, 10, 20 to 390 in cells 1 to 40. Four more keys were removed, so that nodes
-/// are free.
+/// Returns a tree with keys 0, 10, 20 to 390 in cells 1 to 40. Four more keys were removed, so that
+/// nodes are free.
 fn tree() -> (Tree<u64>, Leaves) {
     let mut leaves = Leaves(std::vec![None; CELLS + 5]);
     let mut tree = Tree::new();
@@ -60,14 +60,14 @@ fn check(tree: &Tree<u64>) -> Result<(), Violation> {
     tree.check(CELLS, |_, _, _| Ok(()))
 }
 
-/// What `check` returns after `how` has changed the tree.
+/// Returns what `check` returns after `how` has changed the tree.
 fn broken(how: impl FnOnce(&mut Tree<u64>)) -> Result<(), Violation> {
     let (mut tree, _) = tree();
     how(&mut tree);
     check(&tree)
 }
 
-/// An inner node below the root, and the second leaf below it.
+/// Returns an inner node below the root, and the second leaf below it.
 fn inside(tree: &Tree<u64>) -> (Idx, Idx) {
     let mut p = tree.node(tree.root.unwrap()).below(1).unwrap();
     while tree.node(p).level > 1 {
@@ -140,8 +140,8 @@ fn keys_and_fences() {
         };
         assert_eq!(broken(first), Ok(()), "an inner node's first key is not asked for");
     }
-    // The fence is one greater than the first key behind it, while the leaves on both sides are in
-    // order.
+    // The fence is greater by one than the first key after it, while the leaves on both sides are
+    // in order.
     let fence = |tree: &mut Tree<u64>| {
         let (inner, leaf) = inside(tree);
         tree.node_mut(inner).keys[1] = tree.node(leaf).keys[0] + 1;
