@@ -1,5 +1,5 @@
-//! The functions without a handle: they use the timers that the thread has entered, or the timers
-//! of the process.
+//! The functions that take no handle: they use the timers that the thread has entered, or else the
+//! timers of the process.
 
 use core::cell::RefCell;
 use core::future::IntoFuture;
@@ -29,13 +29,14 @@ thread_local! {
 #[derive(Debug)]
 pub struct Entered {
     before: Option<Timers>,
-    /// It cannot leave its thread.
+    /// Makes the guard `!Send`.
     _here: PhantomData<*const ()>,
 }
 
 impl Timers {
     /// Makes the functions of this crate, such as [`sleep`](crate::sleep), use these timers on this
-    /// thread, until the guard is dropped. Guards are dropped in the reverse order.
+    /// thread, until the guard is dropped. Drop nested guards in the reverse order of their
+    /// creation.
     ///
     /// ```
     /// use core::time::Duration;
@@ -53,11 +54,12 @@ impl Timers {
         Entered { before: swap.ok().flatten(), _here: PhantomData }
     }
 
-    /// The timers of the process, which the functions of this crate use. They are made at the first
-    /// use, with a thread of their own and the settings of [`TimerSettings::new`].
+    /// Returns the timers of the process, which the functions of this crate use on threads that
+    /// have not entered others. They are created at the first use, with a dedicated thread and the
+    /// settings of [`TimerSettings::new`].
     ///
-    /// If the platform starts no thread, each timer that is armed tries again. Its task is then
-    /// polled again and again until the timer is due.
+    /// If the platform cannot start a thread, each timer that is armed tries again to start it.
+    /// Until that succeeds, the timer's task is polled repeatedly until the timer is due.
     pub fn global() -> &'static Self {
         GLOBAL.get_or_init(|| TimerSettings::new().start_or_retry())
     }
@@ -100,7 +102,7 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     }
 }
 
-/// Waits for a duration: [`Timers::sleep`] of the timers that were entered, or of the process.
+/// Waits for a duration: [`Timers::sleep`] of the entered timers, or else of the process's timers.
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep(duration: Duration) -> Sleep {
@@ -143,7 +145,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     with(|timers| timers.interval_at(start, period)).sited()
 }
 
-/// A deadline to be used again and again: [`Timers::slot`].
+/// Creates a reusable deadline that is not set: [`Timers::slot`].
 #[must_use]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn slot() -> Slot {
@@ -157,15 +159,15 @@ pub fn now() -> Instant {
 }
 
 impl<T> DelayQueue<T> {
-    /// Creates an empty queue: [`Timers::delay_queue`] of the timers that were entered, or of the
-    /// process.
+    /// Creates an empty queue: [`Timers::delay_queue`] of the entered timers, or else of the
+    /// process's timers.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn new() -> Self {
         with(Timers::delay_queue)
     }
 
-    /// Creates an empty queue with room for `capacity` values, if that much memory can be
+    /// Creates an empty queue. Reserves room for `capacity` values if that much memory can be
     /// allocated.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]

@@ -24,15 +24,15 @@ struct Entry<T> {
 /// A queue of values, each of which comes out when its delay is over, in the order of the
 /// deadlines. It is a stream, which ends while the queue is empty.
 ///
-/// A wheel holds the values, and one timer wakes the task for all of them, so an insert or a
-/// removal takes no lock, unless it changes which value is due first. Two deadlines within one
-/// [resolution](crate::Timers::resolution) come out in the order of their inserts.
+/// A wheel holds the values, and one timer wakes the task for all of them. Therefore an insert or a
+/// removal takes a lock only if it changes which value is due first. Values whose deadlines are
+/// within one [resolution](crate::Timers::resolution) come out in the order of their inserts.
 ///
-/// A queue counts as one live timer in a [`TimerReport`](crate::TimerReport), and is one timer in a
-/// trace, whatever the number of its values.
+/// A queue counts as one timer in a [`TimerReport`](crate::TimerReport) and in a trace, whatever
+/// the number of its values.
 ///
 /// It differs from the `DelayQueue` of tokio-util in two points. A stale key is an error, not a
-/// panic. Values never move in memory, so only an empty queue gives its memory back.
+/// panic. Values never move in memory, so only an empty queue can release its memory.
 ///
 /// ```
 /// use core::future::poll_fn;
@@ -55,7 +55,7 @@ pub struct DelayQueue<T> {
     queue: SlabQueue<Wheel, Entry<T>>,
     core: Arc<Core>,
     sleep: Sleep,
-    /// The sleep was pending at its last poll, so the sleep holds the waker too.
+    /// The sleep was pending at its last poll, so it also holds the waker.
     armed: bool,
     /// The task of the last poll.
     waker: Option<Waker>,
@@ -71,13 +71,13 @@ impl<T> DelayQueue<T> {
         Self { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0, held: 0 }
     }
 
-    /// Inserts a value that comes out after a delay. Any delay is fine.
+    /// Inserts a value that comes out after a delay. Any delay is allowed.
     pub fn insert(&mut self, value: T, delay: Duration) -> Key {
         let deadline = self.core.time.now().saturating_add(nanos(delay));
         self.insert_nanos(value, deadline)
     }
 
-    /// Inserts a value that comes out at an instant; at once if that has passed.
+    /// Inserts a value that comes out at an instant, or at once if the instant has passed.
     pub fn insert_at(&mut self, value: T, deadline: Instant) -> Key {
         let deadline = nanos_at(deadline);
         self.insert_nanos(value, deadline)
@@ -107,7 +107,7 @@ impl<T> DelayQueue<T> {
         Ok(self.expired(*key, entry))
     }
 
-    /// Like [`remove`](Self::remove), with `None` for a value that is not in the queue.
+    /// Like [`remove`](Self::remove), but returns `None` for a value that is not in the queue.
     pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
         self.remove(key).ok()
     }
@@ -141,17 +141,17 @@ impl<T> DelayQueue<T> {
         Ok(())
     }
 
-    /// Takes the next value whose delay is over. `None`: the queue is empty. Pending: nothing is
-    /// due, and the task is woken when something is, or when the queue becomes empty. After a
-    /// removal or a reset the task may be woken too early: the queue is then pending again. A value
-    /// that is due is sometimes [held back](crate#what-is-promised), so that other tasks run: the
-    /// task is woken then, so it polls again.
+    /// Takes the next value whose delay is over. Returns `None` if the queue is empty. Returns
+    /// pending if no value is due; the task is woken when a value becomes due or the queue becomes
+    /// empty. After a removal or a reset the task can be woken too early, and the poll is then
+    /// pending again. A due value is sometimes [held back](crate#what-is-promised) so that other
+    /// tasks run; the task is then woken at once and polls again.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
-        // A value that was due at the last look needs no new look at the clock.
+        // If a value was due by the queue's last time, the clock is not read again.
         let mut now = self.queue.now();
         loop {
             let is_due = |at| at <= now;
-            // The wheel may name an earlier tick than that of its first value.
+            // The wheel can return a tick that is earlier than the tick of its first value.
             if self.queue.next_wake().is_some_and(is_due) {
                 let candidate = Candidate { timer: core::ptr::from_ref(self).addr(), held: self.held };
                 if !coop::take(coop::VALUE, candidate, cx.waker()) {
@@ -187,8 +187,8 @@ impl<T> DelayQueue<T> {
         Poll::Pending
     }
 
-    /// What is due first has changed: the timer follows, or the task is woken if nothing is left or
-    /// something is due.
+    /// Moves the timer after a change of the first deadline, or wakes the task if the queue is
+    /// empty or a value is due.
     #[inline]
     fn follow(&mut self, change: HeadChange) {
         if change.is_changed() && self.waker.is_some() {
@@ -197,8 +197,8 @@ impl<T> DelayQueue<T> {
     }
 
     fn follow_head(&mut self) {
-        // On the machine's clock, the driver fires a due timer at once. On another clock, it may
-        // not run before that clock is moved.
+        // On the machine's clock, the driver fires a due timer at once. With another clock, the
+        // driver may not run before that clock is moved.
         let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.time.tick(self.core.time.now());
         match self.queue.next_wake() {
             Some(next) if self.armed && !is_due(next) => {
@@ -215,54 +215,54 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// The value that comes out next, if there is one.
+    /// Returns the key of the value that comes out next, if the queue has a value.
     #[must_use]
     pub fn peek(&self) -> Option<Key> {
         self.queue.peek().map(|first| self.key(first.key))
     }
 
-    /// When a value comes out; `None` if it is not in the queue.
+    /// Returns when a value comes out, or `None` if it is not in the queue.
     #[must_use]
     pub fn deadline(&self, key: &Key) -> Option<Instant> {
         self.check(key).ok()?;
         self.queue.get(key.key).map(|entry| instant(entry.deadline))
     }
 
-    /// Whether the value is in the queue.
+    /// Returns whether the value is in the queue.
     #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         self.deadline(key).is_some()
     }
 
-    /// How many values are in the queue, including values whose delay is over.
+    /// Returns the number of values in the queue, including values whose delay is over.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether there is no value.
+    /// Returns whether the queue has no value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Drops all values. A task that waits is woken, since the stream has ended.
+    /// Drops all values. A waiting task is woken, because the stream has ended.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.wake();
     }
 
-    /// Makes room for `additional` more values, so that as many inserts allocate nothing. It does
-    /// nothing if the memory cannot be allocated.
+    /// Makes room for `additional` more values, so that the next `additional` inserts allocate
+    /// nothing. If the memory cannot be allocated, it does nothing.
     pub fn reserve(&mut self, additional: usize) {
         let _ = self.queue.reserve(additional);
     }
 
-    /// Gives the memory back, if the queue is empty. Values are not moved: their keys name where
-    /// they are.
+    /// Releases the memory if the queue is empty. A queue with values keeps its memory, because a
+    /// key holds the place of its value.
     pub fn shrink_to_fit(&mut self) {
-        // Keys into the released memory are stale. After 2^32 releases the memory stays, because an
-        // old key could otherwise become valid again.
+        // The epoch makes keys into the released memory stale. After 2^32 releases the memory
+        // stays, because an old key could otherwise become valid again.
         if self.queue.is_empty()
             && let Some(epoch) = self.epoch.checked_add(1)
         {
@@ -271,7 +271,7 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// The same as [`shrink_to_fit`](Self::shrink_to_fit).
+    /// Does the same as [`shrink_to_fit`](Self::shrink_to_fit).
     pub fn compact(&mut self) {
         self.shrink_to_fit();
     }

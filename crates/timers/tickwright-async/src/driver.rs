@@ -1,4 +1,4 @@
-//! Who fires the timers: a thread of their own, or the caller's loop.
+//! The driver fires the timers: a dedicated thread, or the caller's loop.
 
 use core::fmt;
 use std::io;
@@ -15,7 +15,7 @@ pub(crate) enum Driver {
     )]
     /// A thread, which ends when no handle and no timer is left.
     Thread(Place<DriverThread<SystemClock>>),
-    /// A hook of the caller, whose loop or other code runs the timers.
+    /// A hook of the caller. The caller's loop or other code runs the timers.
     Hook(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -50,7 +50,7 @@ impl<D> Place<D> {
         Self(Mutex::new(None))
     }
 
-    /// Calls the thread. If there is none, starts one before.
+    /// Calls the thread. If there is none, starts one first.
     pub(crate) fn call(
         &self,
         start: impl FnOnce() -> io::Result<D>,
@@ -72,14 +72,14 @@ impl<D> Place<D> {
         }
     }
 
-    /// The thread calls this when no handle is left. If it is idle, it gives up its place, and has
-    /// to end. Otherwise a timer was filed meanwhile: either the thread that filed it has started
-    /// another driver, and this one ends, or this driver goes on. Returns whether the caller has to
-    /// end.
+    /// The driver thread calls this when no handle is left. Returns whether the calling thread must
+    /// end. An idle thread gives up its place and must end. Otherwise a timer was filed meanwhile:
+    /// if the thread that filed it has started another driver, this driver ends, else this driver
+    /// continues.
     pub(crate) fn leave(&self, is_idle: impl FnOnce() -> bool) -> bool {
         let mine = lock(&self.0).take();
-        // This runs outside of our lock: a thread that files a timer takes the lock of a shard
-        // before ours.
+        // `is_idle` runs outside of our lock, because a thread that files a timer takes the lock of
+        // a shard before ours.
         if !is_idle() {
             let mut place = lock(&self.0);
             if place.is_none() {

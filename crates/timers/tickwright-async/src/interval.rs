@@ -1,4 +1,4 @@
-//! Ticks of a fixed period, and what happens to those that were missed.
+//! Ticks of a fixed period, and what happens to missed ticks.
 
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
@@ -8,8 +8,8 @@ use core::time::Duration;
 use crate::sleep::Sleep;
 use crate::time::{Instant, nanos};
 
-/// What an [`Interval`] does after a tick that came late by more than 5 ms, as in tokio. A tick
-/// that is less late counts as in time, so the choice matters little for periods below 5 ms.
+/// What an [`Interval`] does after a tick that came more than 5 ms late, as in tokio. A tick that
+/// is less late counts as on time, so the choice matters little for periods below 5 ms.
 ///
 /// With a period of 10 ms, a start at 0 and a pause from 15 to 47, the ticks are:
 ///
@@ -52,15 +52,15 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The least period that stands for zero: a virtual clock makes a million steps for a second of
-    /// it.
+    /// The shortest period that replaces a period of zero. It limits a virtual clock to a million
+    /// steps per second of virtual time.
     pub(crate) const SHORTEST: Duration = Duration::from_micros(1);
 
     pub(crate) fn new(sleep: Sleep, period: Duration) -> Self {
         Self { sleep, period: nanos(period), missed: MissedTickBehavior::default() }
     }
 
-    /// The caller's line counts as the place where the interval was made.
+    /// Records the caller's line as the place where the interval was made.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
         Self { sleep: self.sleep.sited(), ..self }
@@ -81,10 +81,10 @@ impl Interval {
         Poll::Ready(tick)
     }
 
-    /// When the next tick is due, if the tick of `due` was returned at `now`.
+    /// Returns when the next tick is due, if the tick that was due at `due` was returned at `now`.
     fn next(&self, due: u64, now: u64) -> u64 {
         let next = due.saturating_add(self.period);
-        // Each tick is a little late.
+        // Each tick is a little late, which does not count as missed.
         let late = now.saturating_sub(due);
         match self.missed {
             _ if late <= SLOP => next,
@@ -94,27 +94,27 @@ impl Interval {
         }
     }
 
-    /// The next tick comes a period from now.
+    /// Moves the next tick to one period from now.
     pub fn reset(&mut self) {
         self.sleep.reset_from_now(self.period);
     }
 
-    /// The next tick comes at once.
+    /// Makes the next tick come at once.
     pub fn reset_immediately(&mut self) {
         self.sleep.reset_from_now(0);
     }
 
-    /// The next tick comes a duration from now.
+    /// Moves the next tick to a duration from now.
     pub fn reset_after(&mut self, after: Duration) {
         self.sleep.reset_from_now(nanos(after));
     }
 
-    /// The next tick comes at an instant.
+    /// Moves the next tick to an instant.
     pub fn reset_at(&mut self, deadline: Instant) {
         self.sleep.reset(deadline);
     }
 
-    /// The behavior after a tick that came late.
+    /// Returns the behavior after a tick that came late.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed
@@ -133,13 +133,14 @@ impl Interval {
     }
 }
 
-/// The lateness up to which a tick is not missed, in nanoseconds: tokio's.
+/// The lateness up to which a tick does not count as missed, in nanoseconds. tokio has the same
+/// value.
 const SLOP: u64 = 5_000_000;
 
 impl futures_core::Stream for Interval {
     type Item = Instant;
 
-    /// Never `None`.
+    /// Never returns `None`.
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Instant>> {
         self.poll_tick(cx).map(Some)
     }

@@ -1,11 +1,11 @@
 //! Timers for futures, under any executor: sleeps, time-outs, intervals and delay queues.
 //!
 //! Most timers are time-outs that never expire. With this crate such a time-out costs one read of
-//! the clock and two atomic exchanges. It takes no lock and allocates nothing, as long as its
-//! thread keeps an unused timer ([at most 1025](#limits)). A move to a later deadline is one store,
-//! whatever the delay is.
+//! the clock and two atomic exchanges. It takes no lock and allocates nothing while its thread
+//! keeps an unused timer ([at most 1025](#limits)). Moving a deadline later is one store, whatever
+//! the delay is.
 //!
-//! The crate is not on a registry yet. From a checkout beside your project:
+//! The crate is not on a registry yet. Use it from a checkout in the same folder as your project:
 //!
 //! ```text
 //! cargo add --path ../tickwright/crates/timers/tickwright-async
@@ -51,29 +51,29 @@
 //! ```
 //!
 //! A timer is armed by the first poll that is pending. If its future is dropped before the
-//! deadline, the timer stays in its wheel, vacant. The thread uses it for its next time-out. That
-//! use writes the new deadline into the timer and does not touch the wheel. When the wheel reaches
-//! the tick of a timer, it moves the timer to its deadline, or drops a vacant timer. Arming takes a
-//! lock in two cases only: the timer is in no wheel, or the deadline is before its filed tick. A
-//! timer is in no wheel at its first use, after a fire, and after its tick passed while it was
-//! vacant.
+//! deadline, the timer becomes vacant and stays in its wheel. The thread reuses the vacant timer
+//! for its next time-out: it writes the new deadline into the timer and does not touch the wheel.
+//! When the wheel reaches the tick at which a timer is filed, it moves an armed timer to the
+//! current deadline and drops a vacant timer. Arming takes a lock in only two cases: the timer is
+//! in no wheel, or the deadline is before the filed tick. A timer is in no wheel at its first use,
+//! after a fire, and after its filed tick passed while it was vacant.
 //!
 //! # What is promised
 //!
-//! - No timer is early and none is lost. A timer wakes its task once. For each deadline that was
-//!   moved during a fire it may wake the task once more, and for each poll that is held back too.
-//! - A task whose timers are always ready does not starve the other tasks of its thread. After 16
-//!   polls without a wait, 128 values of a delay queue or 1024 timers that have fired, a poll that
-//!   would be ready wakes its task and is pending, until the task has returned to its executor or
-//!   the timer was held back twice in a row.
-//! - Its lateness is at most the sum of three: its [resolution](TimerSettings::resolution) of 16.4
-//!   us, your slack, and the machine's time to wake a thread. While thousands of timers fire in a
-//!   second, the thread [gathers](TimerSettings::gather) those of 400 us, and they are later by up
-//!   to that. Up to 1,000 timers in any second never begin this.
+//! - No timer is early and none is lost. A timer wakes its task once, plus at most once for each
+//!   deadline that was moved during a fire and once for each poll that is held back.
+//! - A task whose timers are always ready does not starve the other tasks of its thread. The budget
+//!   is 16 polls that are ready without a wait, 128 values of a delay queue, or 1024 timers that
+//!   have fired. Once the budget is spent, a poll that would be ready wakes its task and returns
+//!   pending. This ends when the task has returned to its executor, or when the timer was held back
+//!   twice in a row.
+//! - A timer's lateness is at most the sum of the [resolution](TimerSettings::resolution) (16.4
+//!   us), your slack, and the machine's time to wake a thread. While thousands of timers fire per
+//!   second, the thread [gathers](TimerSettings::gather) the timers of 400 us, which adds up to 400
+//!   us of lateness. A load of at most 1,000 timers in any second never starts gathering.
 //! - No duration is too long and no input panics.
-//! - A driver with nothing due does not wake. A timer that was dropped may wake the driver once
-//!   more.
-//! - [`Sleep`] takes at most 64 bytes. Its timer takes 72 bytes and an entry of a wheel.
+//! - A driver with nothing due does not wake. A dropped timer can wake the driver once more.
+//! - [`Sleep`] takes at most 64 bytes. The timer of a sleep takes 72 bytes and an entry of a wheel.
 //!
 //! # Features
 //!
@@ -91,14 +91,14 @@
 //! # Limits
 //!
 //! - [`Instant`] is the standard library's, so `Instant::now()` does not follow the clock of a test
-//!   or a paused clock of tokio. [`now`] does, and [`Timers::now`]. On `wasm32-unknown-unknown` the
-//!   standard library has no time: there it is [`tickwright::time::Instant`].
+//!   or a paused clock of tokio. [`now`] and [`Timers::now`] do. On `wasm32-unknown-unknown` the
+//!   standard library has no time, so [`Instant`] is [`tickwright::time::Instant`] on that target.
 //! - A forked child has no driver thread, and the timers of its parent do not fire there.
-//! - A timer belongs to the shard of the thread that created it. Another thread that uses the timer
-//!   and needs a lock takes the lock of that shard.
-//! - A thread keeps at most 1025 unused timers of each [`Timers`] for its next time-outs. A drop
-//!   beyond these takes the lock of the timer's shard and frees the timer. Example: a thread drops
-//!   3000 armed sleeps, and 1975 of the drops take a lock.
+//! - A timer belongs to the shard of the thread that created it. If another thread uses the timer
+//!   and needs a lock, it takes the lock of that shard.
+//! - A thread keeps at most 1025 unused timers of each [`Timers`] for its next time-outs. Dropping
+//!   a further timer takes the lock of its shard and frees the timer. Example: when a thread drops
+//!   3000 armed sleeps, 1975 of the drops take a lock.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,5 +1,5 @@
-//! A timer, with the types that it refers to: its shard, whose queue holds it, and the core of
-//! both.
+//! A timer and the types that it refers to: the shard whose queue holds the timer, and the core
+//! that holds the shards.
 //!
 //! ```text
 //!   Owner ──> Node { word, deadline, filed, waker } <── Shard { lock, queue }
@@ -22,12 +22,12 @@
 //!      └─────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A timer that its shard cannot keep, for lack of memory or of a driver, is fired for no deadline.
-//! The woken task sees that its deadline has not passed, and files its timer again.
+//! If a shard cannot keep a timer, for lack of memory or of a driver, it fires the timer for no
+//! deadline. The woken task sees that its deadline has not passed, and files its timer again.
 //!
-//! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. The transitions 1,
-//! 2 and 3 are one compare-exchange each, by the owner, without a lock. A later deadline is no
-//! transition: the owner stores it.
+//! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. Each of the
+//! transitions 1, 2 and 3 is one compare-exchange by the owner, without a lock. A later deadline is
+//! a store by the owner and no transition.
 
 use core::any::Any;
 use core::task::Waker;
@@ -47,13 +47,13 @@ pub(crate) struct Core {
     pub(crate) time: Time,
     pub(crate) driver: Driver,
     pub(crate) pace: Pace,
-    /// The number of handles. Timers are none.
+    /// The number of handles. Timers do not count as handles.
     pub(crate) handles: AtomicUsize,
     #[cfg(feature = "record")]
     pub(crate) recorder: Option<tickwright::record::QueueRecorder>,
 }
 
-/// One shard: at least two cache lines of its own.
+/// One shard, which has at least two cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard {
@@ -64,13 +64,13 @@ pub(crate) struct Shard {
 #[cfg(not(loom))]
 pub(crate) type Order = tickwright_core::Wheel;
 
-/// The wheel is boxed: it is too large for the stack of a model's thread.
+/// The wheel is too large for the stack of a model's thread, so the models use a list.
 #[cfg(loom)]
 pub(crate) type Order = tickwright_core::SortedList;
 
 /// What the lock of a shard protects.
 pub(crate) struct Locked {
-    /// Holds each armed or vacant timer of this shard, at the tick `filed`.
+    /// Holds each armed or vacant timer of this shard at its tick `filed`.
     pub(crate) queue: SlabQueue<Order, Arc<Node>>,
     /// The driver looks at the shard at this tick or earlier.
     pub(crate) alarm: u64,
@@ -79,24 +79,25 @@ pub(crate) struct Locked {
     pub(crate) lateness: Lateness,
 }
 
-/// A timer. A timer has one owner, which arms it, and belongs to one shard.
+/// A timer. It has one owner, which arms it, and belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Node {
     /// Its [`State`].
     word: AtomicU32,
     pub(crate) shard: u16,
-    /// The class of the delay that the timer was last taken for. Only its owner writes it.
+    /// The class of the delay for which the timer was last taken from the pool. Only its owner
+    /// writes it.
     pub(crate) class: AtomicU16,
     /// When the timer is due, in nanoseconds. Only its owner writes it.
     pub(crate) deadline: AtomicU64,
-    /// The tick at which the queue returns the timer. Written under the lock. After a fire it is
-    /// the deadline that the timer fired for.
+    /// The tick at which the queue returns the timer. Written under the lock. After a fire it holds
+    /// the deadline for which the timer fired.
     pub(crate) filed: AtomicU64,
     /// The timer's key in the queue; read and written under the lock.
     pub(crate) key: AtomicU64,
     pub(crate) core: Arc<Core>,
-    /// Its user is the owner while the word is idle, vacant or fired, and the driver while it is
-    /// firing. While the word is armed no thread touches the waker.
+    /// Only the owner uses the waker while the word is idle, vacant or fired, and only the driver
+    /// while the word is firing. While the word is armed, no thread touches the waker.
     pub(crate) waker: Cell<Option<Waker>>,
     /// Where the last user of the timer was made.
     #[cfg(feature = "sites")]
@@ -132,13 +133,14 @@ impl Node {
         State::of(self.word.load(order))
     }
 
-    /// Stores the state; no other thread may write it meanwhile.
+    /// Stores the state. No other thread must write the state meanwhile.
     #[inline]
     pub(crate) fn set_state(&self, state: State, order: Ordering) {
         self.word.store(state as u32, order);
     }
 
-    /// Exchanges the state, if it is still `seen`. `Err` holds the state that was found.
+    /// Changes the state to `next` if it is still `seen`. Otherwise returns the found state in
+    /// `Err`.
     #[inline]
     pub(crate) fn exchange(&self, seen: State, next: State, order: Ordering) -> Result<(), State> {
         let exchanged = self.word.compare_exchange(seen as u32, next as u32, order, Ordering::Acquire);
@@ -154,8 +156,8 @@ impl Node {
     /// Puts a waker, or none, into the timer, and returns the previous waker.
     ///
     /// # Safety
-    /// The caller is the owner, and the word is idle, vacant or fired. Or the caller is the driver
-    /// that has made the word firing.
+    /// Either the caller is the owner, and the word is idle, vacant or fired. Or the caller is the
+    /// driver, which has set the word to firing.
     pub(crate) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.with_mut(|place| {
             // SAFETY: 1. the caller has the waker for itself; 2. the place lives as long as `self`.
@@ -176,7 +178,7 @@ impl core::fmt::Debug for Locked {
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) timers: Vec<(Arc<Node>, Option<Waker>)>,
-    /// How many wakers were called, and the first panic of one.
+    /// The number of wakers that were called. The next field holds the first panic of a waker.
     pub(crate) woken: usize,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
 }
@@ -199,7 +201,8 @@ pub(crate) enum State {
     Armed,
     /// Out of the queue. The driver takes its waker.
     Firing,
-    /// Out of the queue, and its waker is taken. `filed` is the deadline that the timer fired for.
+    /// Out of the queue, and its waker was taken. `filed` holds the deadline for which the timer
+    /// fired.
     Fired,
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Owner {
     flags: Flags,
 }
 
-/// Flags in one word. A future is moved a few times before it is polled. The copy of a word that
-/// was written byte by byte stalls the processor.
+/// Flags in one word. A future is moved a few times before it is polled. The processor stalls when
+/// it copies a word that was just written byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flags(u64);
 
@@ -36,7 +36,7 @@ impl Flags {
     const OVER: u64 = 4;
     /// The timer was armed by a clock other than the machine's: each poll reads it.
     const OTHER: u64 = 8;
-    /// One poll that was held back; up to three in a row are counted.
+    /// The unit of a count of polls in a row that were held back, up to three.
     const HELD: u64 = 16;
 
     #[inline]
@@ -63,13 +63,13 @@ impl Flags {
         before
     }
 
-    /// There is another deadline. `look` says whether it may have passed.
+    /// Notes that the deadline was changed. `look`: the new deadline may have passed.
     #[inline]
     const fn reset(&mut self, look: bool) {
         self.0 = self.0 & !(Self::LOOK | Self::OVER) | ((look as u64) << 1);
     }
 
-    /// The clock was read, and the deadline lies ahead.
+    /// Notes that the clock was read and that the deadline has not passed.
     #[inline]
     const fn looked(&mut self, is_machine: bool) {
         self.0 = self.0 & !(Self::LOOK | Self::OVER) | if is_machine { 0 } else { Self::OTHER };
@@ -89,14 +89,14 @@ impl Flags {
 }
 
 impl Owner {
-    /// The owner of a timer that is not armed. `look`: the deadline may have passed.
+    /// Creates the owner of a timer that is not armed. `look`: the deadline may have passed.
     #[inline(always)]
     pub(crate) fn of(node: Arc<Node>, deadline: u64, look: bool) -> Self {
         Self { node: Some(node), waker: NONE, deadline, flags: Flags::of(look) }
     }
 
-    /// Records the caller's line as the place where the sleep or slot was made. Does something only
-    /// with the feature `sites`.
+    /// Records the caller's line as the place where the sleep or slot was made. Without the feature
+    /// `sites` it does nothing.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn note_site(&self) {
@@ -128,12 +128,14 @@ impl Owner {
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Polls for the deadline: ready when the timer has fired, or when a look at the clock finds
-    /// the deadline over. The first call arms the timer. The timer wakes the task of the last call.
+    /// Polls for the deadline: ready when the timer has fired, or when a read of the clock shows
+    /// that the deadline has passed. The first call arms the timer. The timer wakes the task of the
+    /// last call.
     ///
-    /// A clock that is moved is read at each poll, because its driver may not have run yet. The
-    /// clock of the machine is read only if the deadline may have passed when it was set: a read
-    /// costs more than the rest of a poll, and its driver fires by itself.
+    /// A test's clock is read at each poll, because its driver may not have run since the clock was
+    /// moved. The machine's clock is read only if the deadline may already have passed when it was
+    /// set: a read costs more than the rest of a poll, and the driver fires the timer without a
+    /// poll.
     ///
     /// A poll that would be ready may be pending, so that other tasks run: see the module `coop`.
     #[inline]
@@ -150,8 +152,8 @@ impl Owner {
                     self.flags.looked(node.core.time.is_machine());
                     return Poll::Pending;
                 }
-                // The deadline is over, or another task waits now. The timer must be vacant while
-                // its waker is exchanged.
+                // The deadline has passed, or another task waits now. The timer must be vacant
+                // while its waker is exchanged.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
                     let is_machine = node.core.time.is_machine();
@@ -183,7 +185,8 @@ impl Owner {
                     if Core::file(node).is_err() {
                         self.flags.arm(false);
                         record::cancel(node);
-                        // The deadline is not lost: the task wakes and tries again.
+                        // The timer could not be filed. The task is woken and tries again, so the
+                        // deadline is not lost.
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
@@ -191,8 +194,8 @@ impl Owner {
                 State::Fired if has_fired_for(node, self.deadline) => {
                     return self.flags.end(coop::FIRED, node, cx.waker());
                 }
-                // It fired for its earlier deadline just as it got a later one, or it fired for no
-                // deadline.
+                // The timer fired for its earlier deadline while the owner stored a later one, or
+                // it fired for no deadline.
                 State::Fired => {
                     self.waker = NONE;
                     self.flags.arm(false);
@@ -201,7 +204,7 @@ impl Owner {
                 }
                 State::Firing => {
                     if is_past() {
-                        // It stays armed: its drop finds out what the driver does.
+                        // The flag `ARMED` stays set. The owner's drop finds out the timer's state.
                         return self.flags.end(coop::FIRED, node, cx.waker());
                     }
                     // The driver is about to set the word to fired.
@@ -230,8 +233,8 @@ impl Owner {
         }
         let Some(node) = &self.node else { return };
         // A later deadline needs no more than the store. A driver that does not see the store yet
-        // files or fires the timer for the earlier deadline. After such a fire the poll files the
-        // timer again.
+        // files or fires the timer for the earlier deadline. After such a fire, the next poll files
+        // the timer again.
         node.deadline.store(deadline, Ordering::Relaxed);
         record::rearm(node, deadline);
         if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
@@ -290,8 +293,8 @@ impl Drop for Owner {
     }
 }
 
-/// Records the arm before it happens, so that the driver's events come later in the trace. A hook
-/// that panics comes later too.
+/// Records the arm before the timer is armed, so that the driver's events come later in the trace.
+/// Also, if a hook of the caller panics, the arm is already recorded.
 #[inline]
 fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     if !flags.arm(true) {
@@ -299,7 +302,8 @@ fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     }
 }
 
-/// The poll is ready without a wait: the deadline is over, and the timer is not armed any more.
+/// Ends a poll that is ready without a wait: the deadline has passed, and the timer is no longer
+/// armed.
 fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     if flags.arm(false) {
         record::fire(node);
@@ -308,22 +312,22 @@ fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     flags.end(node.core.time.late_units(), node, waker)
 }
 
-/// Whether the timer has fired for this deadline or a later one. The caller has read the state with
-/// Acquire.
+/// Returns whether the timer has fired for this deadline or a later one. The caller has read the
+/// state with Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
     node.core.time.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }
 
-/// The name of no waker: the address of a function table is never 0.
+/// A name that no waker has, because the address of a function table is never 0.
 const NONE: (usize, usize) = (0, 0);
 
-/// A name that no other living waker has.
+/// Returns a name of this waker that no other living waker has.
 #[inline]
 fn name(waker: &Waker) -> (usize, usize) {
     (waker.data().addr(), core::ptr::from_ref(waker.vtable()).addr())
 }
 
-/// Gives an idle or vacant timer the waker of the task that polls.
+/// Stores the waker of the polling task in an idle or vacant timer.
 #[inline]
 fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
     let name = name(waker);
@@ -333,7 +337,7 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
         // changes the word to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;
-        // The drop of a waker is foreign code, which may panic.
+        // Dropping a waker runs foreign code, which can panic.
         drop(before);
     }
 }

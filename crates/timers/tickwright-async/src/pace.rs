@@ -1,8 +1,10 @@
 //! How often the driver thread wakes.
 //!
 //! A wake-up of the driver costs two switches of threads, whether it fires one timer or a hundred.
-//! While few wake-ups fire timers, the driver wakes for each tick. While many do, it rests after
-//! each pass, and the next pass fires what has come due meanwhile.
+//! While few wake-ups fire timers, the driver wakes for each tick. While many wake-ups fire timers,
+//! the driver rests after each pass. The next pass fires the timers that came due during the rest.
+//! The length of a rest is [`TimerSettings::gather`](crate::TimerSettings::gather), 400 us by
+//! default.
 //!
 //! ```text
 //!   due     |   |  |      | || ||| |||| ||| ||| || |||| |||      |
@@ -10,26 +12,27 @@
 //!                               the load is full <----> rest
 //! ```
 //!
-//! The driver calls each waker in the pass that fires its timer. A poll that called wakers of other
-//! tasks would save switches of threads. But a task may hold locks while it polls, and a waker of
-//! another task may wait for them.
+//! The driver calls each waker in the pass that fires its timer. If polls called wakers of other
+//! tasks, they would save switches of threads. However, a task can hold locks while it polls, and
+//! the waker of another task might wait for these locks.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// What a wake-up that fires adds to the load, in ns: the load stays even at 2,000 in a second.
+/// What a wake-up that fires timers adds to the load, in ns. At 2,000 such wake-ups per second the
+/// load stays constant.
 const SHARE: u64 = 500_000;
 
-/// With this load the driver begins to rest. A thousand timers in a second, in any grouping, do not
-/// reach it: they add half a second while a second takes one away.
+/// The load at which the driver begins to rest. A thousand timers per second, however grouped, do
+/// not reach it: in each second they add at most 0.5 s, and the time that passes takes away 1 s.
 const FULL: u64 = 1_000 * SHARE;
 
 /// The longest rest in ns.
 const LONGEST: u64 = 10_000_000;
 
-/// How much the driver fires. The time takes the load away.
+/// How much the driver fires. The load decreases by 1 ns for each ns that passes.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// When the driver noted it.
+    /// The time at which the driver last updated the load.
     at: u64,
     /// In ns, up to [`FULL`].
     level: u64,
@@ -37,11 +40,12 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Notes a pass at `now` that fired so many timers. Returns whether to rest after it.
+    /// Notes a pass at `now` that fired `fired` timers. Returns whether to rest after the pass.
     fn note(&mut self, now: u64, fired: u64) -> bool {
-        // A rest gathers the timers of several wake-ups, and each of them counts.
+        // A pass after a rest fires the timers of several wake-ups, and each timer counts as one of
+        // them.
         let count = fired.min(if self.is_busy { 1_000 } else { 1 });
-        // What fires was due since the last pass, even if the driver is late.
+        // The timers that fire came due since the last pass, even if the driver is late.
         let passed = now.saturating_sub(core::mem::replace(&mut self.at, now));
         self.level = (self.level + count * SHARE).saturating_sub(passed).min(FULL);
         self.is_busy = if self.is_busy { self.level > 0 } else { self.level == FULL };
@@ -52,7 +56,7 @@ impl Load {
 /// The pace of a driver.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// How long a rest is, in ns; 0: there is none.
+    /// The length of a rest in ns. 0: the driver never rests.
     rest: u64,
     /// The end of the rest. A thread that reads an old value wakes the driver once more.
     rests_until: AtomicU64,
@@ -63,15 +67,15 @@ impl Pace {
         Self { rest: rest.min(LONGEST), rests_until: AtomicU64::new(0) }
     }
 
-    /// Notes a pass at `now` that fired so many timers. The next one begins at `next`, or after the
-    /// rest. Returns the time.
+    /// Notes a pass at `now` that fired `fired` timers. Returns the time at which the next pass
+    /// begins: `next`, or the end of the rest if that is later.
     pub(crate) fn next(&self, load: &mut Load, now: u64, fired: u64, next: u64) -> u64 {
         let until = if load.note(now, fired) { now.saturating_add(self.rest) } else { 0 };
         self.rests_until.store(until, Ordering::Relaxed);
         next.max(until)
     }
 
-    /// The time, or the end of the rest if that is later.
+    /// Returns `at`, or the end of the rest if that is later.
     pub(crate) fn after_rest(&self, at: u64) -> u64 {
         at.max(self.rests_until.load(Ordering::Relaxed))
     }

@@ -1,22 +1,22 @@
 //! Each thread has a pool of unused timers: its next sleep or time-out takes one of them.
 //!
-//! Most of these timers are still in a queue, vacant: they were disarmed before they fired. A
-//! program has few different delays, so the next time-out of about the same delay mostly has a
-//! deadline after the timer's filed tick. It arms the timer without a lock.
+//! Most of these timers were disarmed before they fired, so they are vacant and still in a queue. A
+//! program has few different delays, so the next time-out of about the same delay usually has a
+//! deadline after the timer's filed tick. Such a time-out arms the timer without a lock.
 //!
-//! A thread keeps at most [`MOST`] timers of each core, and the one that was put back last. A timer
-//! beyond these leaves its queue, under the lock of its shard, and is freed. Under loom there is no
-//! pool: the threads of a model are not the platform's.
+//! A thread keeps at most [`MOST`] timers of each core, plus the timer that was put back last. Any
+//! further timer is removed from its queue, under the lock of its shard, and freed. Under loom
+//! there is no pool: the threads of a model are not the platform's.
 
 use core::cell::{Cell, RefCell};
 
 use crate::node::{Core, Node, State};
 use crate::sync::{Arc, Ordering};
 
-/// How many timers of one core a thread keeps at most.
+/// The largest number of timers of one core that a thread keeps.
 const MOST: usize = 1024;
 
-/// Two delays of one class differ by a factor of less than four.
+/// The number of classes of delays. Two delays of one class differ by a factor of less than four.
 const CLASSES: usize = 32;
 
 /// The timers of one core.
@@ -25,7 +25,8 @@ struct Pool {
     /// this address while a timer is here.
     core: usize,
     len: usize,
-    /// Timers that were vacant, by the class of the delay that they were last armed for.
+    /// Timers that were vacant when they were put back, by the class of the delay for which they
+    /// were last armed.
     classes: [Vec<Arc<Node>>; CLASSES],
     /// Timers in no queue.
     idle: Vec<Arc<Node>>,
@@ -36,7 +37,8 @@ struct Pools(Vec<Pool>);
 
 /// The timers that a thread keeps.
 struct Local {
-    /// The timer that was put back last: a fast path for programs with one time-out after another.
+    /// The timer that was put back last. It is a fast path for programs in which one time-out
+    /// follows another.
     last: Cell<Option<Arc<Node>>>,
     pools: RefCell<Pools>,
 }
@@ -47,7 +49,7 @@ thread_local! {
     static NUMBER: u16 = next_number();
 }
 
-/// The next thread's number, which chooses the shard of its timers.
+/// Returns the next thread's number, which determines the shard of that thread's timers.
 fn next_number() -> u16 {
     use core::sync::atomic::AtomicU16;
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -84,7 +86,7 @@ pub(crate) fn put(node: Arc<Node>) {
         free(&node);
         return node.core.call_driver_to_end();
     }
-    // An `Option`, so that the timer stays here if the thread's pool is gone already.
+    // An `Option`, so that the timer stays here if the thread's pool was already destroyed.
     let mut node = Some(node);
     if !cfg!(loom) {
         let _ = LOCAL.try_with(|local| local.put(&mut node));
@@ -111,7 +113,7 @@ impl Local {
             }
             self.last.set(Some(last));
         }
-        // `None` if this thread is in the pool already.
+        // `None` if this thread is already using the pool.
         self.pools.try_borrow_mut().ok()?.take(core, class)
     }
 

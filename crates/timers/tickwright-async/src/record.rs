@@ -1,4 +1,4 @@
-//! Notes what happens to timers, with the feature `record`. Without the feature these calls compile
+//! Records the events of timers, with the feature `record`. Without the feature these calls compile
 //! to nothing. A fire is recorded under the lock of a shard, so that the owner's next event comes
 //! after it.
 
@@ -7,7 +7,7 @@ use crate::sync::Arc;
 #[cfg(feature = "record")]
 use crate::{node::State, sync::Ordering};
 
-/// An idle or vacant timer was armed.
+/// Records that an idle or vacant timer was armed.
 #[inline]
 pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
     #[cfg(feature = "record")]
@@ -17,8 +17,8 @@ pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
     let _ = (node, deadline);
 }
 
-/// A timer that was armed got another deadline. If the timer has fired since, the next poll arms
-/// it.
+/// Records that the deadline of an armed timer was changed. If the timer has fired meanwhile, the
+/// next poll arms it.
 #[inline]
 pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
     #[cfg(feature = "record")]
@@ -30,7 +30,7 @@ pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
     let _ = (node, deadline);
 }
 
-/// An armed timer was given up by its owner.
+/// Records that the owner gave up an armed timer.
 #[inline]
 pub(crate) fn cancel(node: &Arc<Node>) {
     #[cfg(feature = "record")]
@@ -40,7 +40,7 @@ pub(crate) fn cancel(node: &Arc<Node>) {
     let _ = node;
 }
 
-/// An armed timer fired.
+/// Records that an armed timer fired.
 #[inline]
 pub(crate) fn fire(node: &Arc<Node>) {
     #[cfg(feature = "record")]

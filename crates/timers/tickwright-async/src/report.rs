@@ -10,24 +10,25 @@ use tickwright::time::Lateness;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimerReport {
-    /// How many timers a task waits for.
+    /// The number of timers for which a task waits.
     pub live: usize,
-    /// How many timers are in a queue although no task waits for them. The next use of such a timer
-    /// mostly needs no lock.
+    /// The number of timers that are in a queue although no task waits for them. The next use of
+    /// such a timer usually needs no lock.
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
-    /// How late timers fired, and how many: from the tick at which they were due to the time that
-    /// the driver read. It leaves out the rounding of a deadline up to a tick, and the time until
-    /// the task runs.
+    /// How many timers fired, and how late. Lateness is the time from the tick at which a timer was
+    /// due to the time that the driver read. It excludes the rounding of a deadline up to a tick,
+    /// and the time until the task runs.
     pub lateness: Lateness,
-    /// How often the driver woke up. Only a driver that is a thread of its own counts its wake-ups.
+    /// How often the driver woke up. Only a driver that is a dedicated thread counts its wake-ups.
     pub wakeups: u64,
     /// How many wakers panicked on the driver's thread.
     pub panics: u64,
 }
 
-/// `kind="async"`. Arms and cancels are not counted, because most of them take no lock.
+/// Has the label `kind="async"`. Arms and cancels are not counted, because most of them take no
+/// lock.
 #[cfg(feature = "metrics")]
 impl tickwright::metrics::Measured for TimerReport {
     const KIND: &'static str = "async";

@@ -1,4 +1,4 @@
-//! The settings of timers.
+//! The settings of timers: resolution, slack, gathering, shards, clock and recorder.
 
 use core::fmt;
 use core::time::Duration;
@@ -31,16 +31,16 @@ pub struct TimerSettings {
     gather: Duration,
     shards: usize,
     pub(crate) clock: Option<Arc<dyn Clock>>,
-    /// The clock is a [`TestClock`](crate::TestClock), which shows the nanoseconds that the
-    /// machine's showed when it was made.
+    /// The clock is a [`TestClock`](crate::TestClock), which started with the time that the
+    /// machine's clock showed at its creation.
     is_test: bool,
     #[cfg(feature = "record")]
     recorder: Option<tickwright::record::QueueRecorder>,
 }
 
 impl TimerSettings {
-    /// The default: a resolution of 16.4 us, no slack, 400 us of gathering, a shard for each
-    /// processor, the monotonic clock.
+    /// The default: a resolution of 16.4 us, no slack, gathering of 400 us, a shard for each
+    /// processor, and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -63,40 +63,40 @@ impl TimerSettings {
         Self { resolution: Some(resolution), ..self }
     }
 
-    /// Records what happens to the timers, as a trace for `tickwright recommend`. See
-    /// [`tickwright::record`]. If a later time-out reuses a timer, the timer keeps its number in
-    /// the trace.
+    /// Records the timers' events as a trace for `tickwright recommend`. See
+    /// [`tickwright::record`]. A timer that a later time-out reuses keeps its number in the trace.
     #[cfg(feature = "record")]
     #[must_use]
     pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Sets how late a timer may fire on purpose. Timers that are due within this time fire
-    /// together, with one wake-up of the driver. The slack adds to the resolution: a timer may be
-    /// late by the sum of both.
+    /// Sets how much later than necessary a timer is allowed to fire. Timers that are due within
+    /// this time fire together, with one wake-up of the driver. A timer can be late by the sum of
+    /// the slack and the resolution.
     #[must_use]
     pub fn slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
     }
 
     /// Sets how long the thread of [`start`](Self::start) gathers due timers while many fire: 400
-    /// us without this call, at most 10 ms (a longer time counts as 10 ms). While it gathers, it
-    /// rests this long after each wake-up, and the next one fires all that came due meanwhile. A
-    /// timer is later by at most this time. Zero: never gather.
+    /// us without this call, at most 10 ms (a longer time counts as 10 ms). While the thread
+    /// gathers, it rests for this time after each wake-up, and the next wake-up fires all timers
+    /// that came due meanwhile. Gathering delays a timer by at most this time. Zero: never gather.
     ///
-    /// The thread counts its wake-ups that fire a timer, and takes off 2,000 for each second, down
-    /// to 0. It begins to gather at a count of 1,000: after 1/8 s of 10,000 wake-ups in a second.
-    /// Up to 1,000 timers in any second never begin it, however they are grouped. While it gathers,
-    /// it counts timers instead, up to 1,000, and it goes on until the count is 0. That takes half
-    /// a second without timers, or a second of 1,000 timers.
+    /// The thread counts its wake-ups that fire a timer, and reduces the count by 2,000 per second,
+    /// down to 0. It begins to gather at a count of 1,000. At 10,000 wake-ups per second this takes
+    /// 1/8 s. A load of at most 1,000 timers in any second never starts gathering, however the
+    /// timers are grouped. While the thread gathers, it counts timers instead of wake-ups, up to
+    /// 1,000, until the count is 0. Without timers this takes half a second, and with 1,000 timers
+    /// per second it takes a second.
     #[must_use]
     pub fn gather(self, gather: Duration) -> Self {
         Self { gather, ..self }
     }
 
-    /// Sets the number of shards, at most 256. Each has a lock and 17 KB for its wheel. 0: one for
-    /// each processor.
+    /// Sets the number of shards, at most 256. Each shard has a lock and a wheel of 17 KB. 0: one
+    /// shard for each processor.
     #[must_use]
     pub fn shards(self, shards: usize) -> Self {
         Self { shards, ..self }
@@ -110,7 +110,7 @@ impl TimerSettings {
         Self { clock: Some(clock), is_test: false, ..self }
     }
 
-    /// The finest resolution, unless one was set.
+    /// Sets the finest resolution, unless a resolution was set.
     pub(crate) fn fine(self) -> Self {
         Self { resolution: self.resolution.or(Some(Duration::from_nanos(8))), ..self }
     }
@@ -120,7 +120,7 @@ impl TimerSettings {
         Self { clock: Some(clock), is_test: true, ..self }
     }
 
-    /// The core of timers with these settings, for one handle.
+    /// Creates the core of timers with these settings, with a count of one handle.
     pub(crate) fn core(self, driver: Driver) -> Arc<Core> {
         coop::begin_turn();
         let shards = match self.shards {

@@ -4,21 +4,21 @@
 //! # Invariants
 //! 1. Whenever the lock is free, the word is armed or vacant if and only if the shard's queue has
 //!    the timer at tick `filed`.
-//! 2. An armed timer is filed at its deadline or before, unless its owner is about to move it.
+//! 2. An armed timer is filed at its deadline or earlier, unless its owner is about to move it.
 //! 3. The driver looks at a shard at the tick `alarm` or earlier, and `alarm` is not later than the
 //!    first `filed`.
 //!
 //! # A later deadline takes no lock
-//! A timer may be filed earlier than its deadline. The pass then files it again. For example, a
-//! timer is armed for 100 and re-armed a thousand times, until its deadline is 5000. The pass moves
-//! it once, at tick 100. The owner stores a later deadline, and does not check whether the driver
-//! sees the store. At worst the timer fires for the earlier deadline. The task knows the later
-//! deadline and files the timer again.
+//! A timer can be filed earlier than its deadline. The pass then files it again. For example, a
+//! timer is armed for tick 100 and then re-armed a thousand times, until its deadline is 5000. The
+//! pass moves this timer only once, at tick 100. The owner stores a later deadline without checking
+//! whether the driver sees the store. At worst the timer fires for the earlier deadline. The task,
+//! which knows the later deadline, then files the timer again.
 //!
 //! # An earlier deadline takes one if it must
 //! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,
-//! exchanges the word, and reads the deadline. The side whose exchange comes second sees what the
-//! other side wrote.
+//! exchanges the word, and reads the deadline. Whichever of the two makes the second exchange sees
+//! what the other one wrote.
 
 use core::panic::AssertUnwindSafe;
 use core::task::Waker;
@@ -30,7 +30,8 @@ use crate::node::{Core, Locked, Node, Shard, State, Taken};
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 
-/// A timer was not filed: there is no memory for its place in the queue.
+/// The error that a timer was not filed, because no memory for its entry in the queue could be
+/// allocated.
 #[derive(Debug)]
 pub(crate) struct NotFiled;
 
@@ -38,7 +39,7 @@ pub(crate) struct NotFiled;
 const BATCH: usize = 32;
 
 impl Taken {
-    /// Calls every waker, even if one panics. No lock is held.
+    /// Calls every waker, even if one of them panics. No lock is held.
     fn release(&mut self) {
         for (node, waker) in self.timers.drain(..) {
             let Some(waker) = waker else { continue };
@@ -75,11 +76,13 @@ impl Core {
         let due = node.due();
         let shard = core.shard(node);
         let mut state = lock(&shard.state);
-        // A refused insert gives the value back: it is a second reference, and is dropped.
+        // A failed insert returns the value, which is a second reference to the timer and is
+        // dropped here.
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?;
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
-        // Relaxed: the driver reads it under the lock, and so it sees the waker.
+        // Relaxed is enough, because the driver reads the state under the lock and therefore sees
+        // the waker.
         node.set_state(State::Armed, Ordering::Relaxed);
         if !core.look_by(state, due) {
             core.let_go(shard);
@@ -87,14 +90,14 @@ impl Core {
         Ok(())
     }
 
-    /// Empties a shard when no driver could be started, since no thread would fire its timers.
-    /// Their tasks are woken to file them again.
+    /// Empties a shard when no driver could be started, because no thread would fire its timers.
+    /// The tasks of these timers are woken to file them again.
     #[cold]
     fn let_go(&self, shard: &Shard) {
         let mut taken = Taken::default();
         let mut state = lock(&shard.state);
         state.queue.retain(|_, node| {
-            // The owner may arm and disarm the timer meanwhile.
+            // The owner can arm and disarm the timer during this loop.
             let waker = loop {
                 let waker = Locked::lapse(node);
                 if waker.is_some() || node.exchange(State::Vacant, State::Idle, Ordering::Relaxed).is_ok() {
@@ -144,8 +147,8 @@ impl Core {
         }
     }
 
-    /// Counts the operation under the lock, and calls the driver if it would look too late. False:
-    /// no driver could be started.
+    /// Counts the operation under the lock, and calls the driver if its next look would be too late
+    /// for `deadline`. Returns false if no driver could be started.
     fn look_by(self: &Arc<Self>, mut state: MutexGuard<'_, Locked>, deadline: u64) -> bool {
         state.locked += 1;
         let earlier = deadline < state.alarm;
@@ -156,8 +159,8 @@ impl Core {
         !earlier || self.call_driver(deadline)
     }
 
-    /// Fires the due timers of all shards, on this thread. Returns what it has fired, and the tick
-    /// at which the next timer is filed; [`u64::MAX`] if none is.
+    /// Fires the due timers of all shards, on this thread. Returns the fired timers, and the tick
+    /// at which the next timer is filed, or [`u64::MAX`] if no timer is filed.
     pub(crate) fn pass(&self) -> (Taken, u64) {
         let (mut next, mut taken) = (u64::MAX, Taken::default());
         for shard in &self.shards {
@@ -189,8 +192,8 @@ impl Core {
         }
     }
 
-    /// Returns the tick at which the first timer is filed, and fires nothing. It also sets the
-    /// alarm to that tick, so a timer that is filed for an earlier tick calls the driver.
+    /// Returns the tick at which the first timer is filed, without firing timers. It also sets the
+    /// alarm to that tick, so that filing a timer for an earlier tick calls the driver.
     pub(crate) fn next(&self) -> u64 {
         let next = |shard: &Shard| lock(&shard.state).raise_alarm();
         self.shards.iter().map(next).min().unwrap_or(u64::MAX)
@@ -249,17 +252,19 @@ impl Locked {
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
-                        // The owner may have stored a later deadline: it compares the two ticks.
+                        // The owner may have stored a later deadline, and it compares that deadline
+                        // with `filed`.
                         node.filed.store(due, Ordering::Relaxed);
                         // Release: an owner that reads fired may write the waker again.
                         node.set_state(State::Fired, Ordering::Release);
                         break waker;
                     }
                 }
-                // A vacant timer that was filed again stays: its owner disarmed it after that.
+                // If this pass has filed a vacant timer again, the timer stays filed: its owner
+                // disarmed it after the filing.
                 State::Vacant if filed.is_none() => {
-                    // Relaxed: the driver has written nothing that the owner reads without the
-                    // lock.
+                    // Relaxed is enough, because the driver has written nothing that the owner
+                    // reads without the lock.
                     if node.exchange(seen, State::Idle, Ordering::Relaxed).is_ok() {
                         break None;
                     }
@@ -271,8 +276,8 @@ impl Locked {
                             None => continue,
                         }
                     }
-                    // Release: a later exchange by the owner sees `filed`. Acquire: after an
-                    // earlier exchange by the owner, this thread sees its deadline.
+                    // Release, so that a later exchange by the owner sees `filed`. Acquire, so that
+                    // after an earlier exchange by the owner this thread sees the owner's deadline.
                     let exchanged = node.exchange(seen, seen, Ordering::AcqRel).is_ok();
                     if exchanged && (seen == State::Vacant || node.due() >= due) {
                         return;
@@ -287,22 +292,22 @@ impl Locked {
         taken.timers.push((node, waker));
     }
 
-    /// Fires an armed timer without regard to its deadline, because its shard cannot keep it. The
-    /// task is woken and files the timer again. `None`: the timer is no longer armed.
+    /// Fires an armed timer regardless of its deadline, because its shard cannot keep the timer.
+    /// The task is woken and files the timer again. `None`: the timer is no longer armed.
     #[cold]
     fn lapse(node: &Arc<Node>) -> Option<Waker> {
         node.exchange(State::Armed, State::Firing, Ordering::Acquire).ok()?;
         record::cancel(node);
         // SAFETY: 1. this thread has the lock, and it has made the word firing.
         let waker = unsafe { node.replace_waker(None) };
-        // Tick 0 is before every deadline, so no deadline counts as passed.
+        // Tick 0 is before every deadline, so the owner does not take its deadline for passed.
         node.filed.store(0, Ordering::Relaxed);
         node.set_state(State::Fired, Ordering::Release);
         waker
     }
 
-    /// Files a timer that the pass has taken out. If this pass has filed the timer before, the
-    /// timer moves to the earlier of the two ticks.
+    /// Files again a timer that the pass has taken out. If this pass has filed the timer before,
+    /// the timer moves to the earlier of the two ticks.
     fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
         if filed.is_some() {
             if due < node.filed.load(Ordering::Relaxed) {

@@ -12,13 +12,13 @@ use crate::pool;
 use crate::sync::Arc;
 use crate::time::{Instant, instant, nanos, nanos_at};
 
-/// A future that waits until a deadline, and is ready from then on. Never early.
+/// A future that waits until a deadline, and is ready from then on. It is never early.
 ///
-/// The first poll arms it, and its drop disarms it. The poll takes no lock if the thread keeps a
-/// timer of about this delay, as it mostly does. The drop takes no lock while the thread keeps
-/// fewer than [1025 unused timers](crate#limits). A sleep may move between threads, and it need not
-/// be pinned to be polled. A poll that would be ready is sometimes
-/// [held back](crate#what-is-promised), so that other tasks run.
+/// The first poll arms the sleep, and dropping it disarms it. The poll takes no lock if the thread
+/// keeps an unused timer of about this delay, which it usually does. The drop takes no lock while
+/// the thread keeps fewer than [1025 unused timers](crate#limits). A sleep can move between
+/// threads, and it need not be pinned to be polled. A poll that would be ready is sometimes [held
+/// back](crate#what-is-promised), so that other tasks run.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -40,21 +40,22 @@ pub struct Sleep {
 const _: () = assert!(size_of::<Sleep>() <= 64);
 
 impl Sleep {
-    /// Inlined, as [`Owner::of`]: its caller writes the fields where the sleep stays. A copy loads
-    /// two fields at once that were just written one by one, which stalls the processor.
+    /// Inlined, like [`Owner::of`], so that its caller writes the fields directly to the final
+    /// place of the sleep. A copy would load two fields at once that were just written one by one,
+    /// and this stalls the processor.
     #[inline(always)]
     pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
         Self::of(Self::parts(core, span), span)
     }
 
-    /// The timer and the deadline of a sleep of `span` from now: two registers.
+    /// Returns the timer and the deadline of a sleep of `span` from now, in two registers.
     #[inline]
     pub(crate) fn parts(core: &Arc<Core>, span: u64) -> (Arc<Node>, u64) {
         let deadline = core.time.now().saturating_add(span);
         (pool::take(core, span), deadline)
     }
 
-    /// The sleep of [`parts`](Self::parts).
+    /// Creates the sleep from its [`parts`](Self::parts).
     #[inline(always)]
     pub(crate) fn of((node, deadline): (Arc<Node>, u64), span: u64) -> Self {
         Self { owner: Owner::of(node, deadline, span == 0) }
@@ -62,7 +63,7 @@ impl Sleep {
 
     #[inline]
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
-        // The delay is not known: it would only choose which timer to use again.
+        // The delay is not known. It would only determine which unused timer is taken.
         Self { owner: Owner::of(pool::take(core, 0), deadline, true) }
     }
 
@@ -74,31 +75,31 @@ impl Sleep {
         self
     }
 
-    /// When it is ready.
+    /// Returns when the sleep becomes ready.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         instant(self.owner.deadline())
     }
 
-    /// Whether a poll was ready, or the timer of this sleep has fired. A sleep that was never
-    /// polled has not elapsed, whatever the time is.
+    /// Returns whether a poll was ready or the timer of this sleep has fired. A sleep that was
+    /// never polled has not elapsed, whatever the time is.
     #[must_use]
     pub fn is_elapsed(&self) -> bool {
         self.owner.is_elapsed()
     }
 
-    /// Waits until another instant instead. If a task is waiting, it keeps waiting, now for the new
-    /// deadline.
+    /// Changes the deadline to another instant. A task that is waiting continues to wait, now for
+    /// the new deadline.
     ///
     /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
-    /// costs an exchange. An earlier deadline before the timer's filed tick also takes the lock of
+    /// costs an exchange. If it is also before the timer's filed tick, the call takes the lock of
     /// the timer's shard.
     #[inline]
     pub fn reset(&mut self, deadline: Instant) {
         self.owner.reset(nanos_at(deadline));
     }
 
-    /// Waits for a duration from now instead.
+    /// Changes the deadline to a duration from now.
     #[inline]
     pub fn reset_after(&mut self, duration: Duration) {
         self.reset_from_now(nanos(duration));

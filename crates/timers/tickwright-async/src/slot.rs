@@ -15,7 +15,7 @@ use crate::sync::Arc;
 use crate::time::{Instant, instant, nanos, nanos_at};
 use crate::timeout::Elapsed;
 
-/// A deadline to be used again and again: one for each connection, say.
+/// A deadline that is used again and again, for example one for each connection.
 ///
 /// The slot's timer stays filed between two operations, and keeps the waker of the task, so an
 /// operation with a time-out costs two exchanges of a word and no lock. Two cases take a lock: the
@@ -71,7 +71,8 @@ impl Slot {
         self
     }
 
-    /// Cancels a future that is not ready after a duration. The future is polled first.
+    /// Runs a future, and cancels it if it is not ready after a duration. The future is polled
+    /// before the deadline is checked.
     #[inline]
     pub fn timeout<F: IntoFuture>(
         &mut self,
@@ -82,7 +83,8 @@ impl Slot {
         SlotTimeout { value: future.into_future(), slot: self }
     }
 
-    /// Cancels a future that is not ready at an instant. This call does not read the clock.
+    /// Runs a future, and cancels it if it is not ready at an instant. This call does not read the
+    /// clock.
     #[inline]
     pub fn timeout_at<F: IntoFuture>(
         &mut self,
@@ -93,8 +95,9 @@ impl Slot {
         SlotTimeout { value: future.into_future(), slot: self }
     }
 
-    /// Sets the deadline, or moves it. A task that waits keeps waiting, now for the new deadline.
-    /// This call does not read the clock: when the deadline has passed, the driver says so.
+    /// Sets the deadline, or moves it. A task that is waiting continues to wait, now for the new
+    /// deadline. This call does not read the clock: if the deadline has passed, the driver fires
+    /// the timer.
     #[inline]
     pub fn set(&mut self, deadline: Instant) {
         self.is_set = true;
@@ -111,7 +114,7 @@ impl Slot {
         }
     }
 
-    /// Takes the deadline away. The timer stays filed for the next deadline.
+    /// Clears the deadline. The timer stays filed for the next deadline.
     #[inline]
     pub fn clear(&mut self) {
         self.is_set = false;
@@ -124,8 +127,8 @@ impl Slot {
         self.is_set.then(|| instant(self.owner.deadline()))
     }
 
-    /// Ready when the deadline has passed. If no deadline is set, the poll is pending and wakes no
-    /// task.
+    /// Polls the slot: ready when the deadline has passed. If no deadline is set, the poll is
+    /// pending and no task will be woken.
     #[inline]
     pub fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_set { self.owner.poll(cx) } else { Poll::Pending }

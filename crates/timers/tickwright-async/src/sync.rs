@@ -1,7 +1,7 @@
 //! All types that threads share: atomics, locks, events, cells. Under `cfg(loom)` these are loom's,
 //! so that the models drive the shipped functions.
 //!
-//! `Arc` stays the standard one: its counting is not ours to verify.
+//! `Arc` is always the standard library's, because the models need not verify its counting.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
@@ -22,13 +22,13 @@ pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
-/// Locks. Poison is ignored: no lock is held while foreign code runs, except the writer of a
-/// recorder.
+/// Locks a mutex. Poison is ignored, because the only foreign code that runs under a lock is the
+/// writer of a recorder.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A cell that tells the model when it is read and written.
+/// A cell whose reads and writes the model checks.
 #[derive(Debug)]
 pub(crate) struct Cell<T>(UnsafeCell<T>);
 

@@ -17,7 +17,8 @@ use crate::sync::{Arc, Condvar, Mutex, lock};
 use crate::time::{machine, nanos};
 use crate::timers::Timers;
 
-/// A clock for tests. The clock stands still until it is moved. Clones are the same clock.
+/// A clock for tests. The clock stands still until it is moved. All clones of a clock share its
+/// time.
 ///
 /// - [`advance`](Self::advance) moves it, and fires what comes due on the way.
 /// - Inside of [`block_on`](Self::block_on) the clock moves by itself. When all threads in
@@ -26,8 +27,8 @@ use crate::timers::Timers;
 /// - [`resume`](Self::resume) lets it run with the time of the machine, and
 ///   [`pause`](Self::pause) stops it again.
 ///
-/// It is the monotonic clock of a [virtual machine](Self::host), whose other clocks are for the
-/// schedulers and drivers of the same test.
+/// It is the monotonic clock of a [virtual machine](Self::host). The other clocks of that machine
+/// are for the schedulers and drivers of the same test.
 ///
 /// ```
 /// use core::time::Duration;
@@ -50,22 +51,23 @@ pub struct TestClock {
 struct Shared {
     clock: VirtualClock,
     state: Mutex<State>,
-    /// Signaled when a thread in `block_on` may go on.
+    /// Signaled when a thread in `block_on` can continue.
     called: Condvar,
-    /// Timers that go by this clock.
+    /// The timers that use this clock.
     timers: Mutex<Vec<Weak<Core>>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Three counts: threads in `block_on`, those of them that wait, and threads that fire timers.
+    /// The number of threads in `block_on`. The next two fields count those of them that wait, and
+    /// the threads that fire timers.
     active: usize,
     parked: usize,
     firing: usize,
-    /// How often the clock moved, or got a timer that is earlier than all others. A thread that
-    /// waits looks again when this count has changed.
+    /// How often the clock was moved or a timer was filed that is earlier than all others. A
+    /// waiting thread looks again when this count has changed.
     changes: u64,
-    /// The count when a thread that waits had fired last what was due.
+    /// The value of `changes` when a waiting thread last fired the due timers.
     seen: u64,
 }
 
@@ -73,7 +75,7 @@ impl TestClock {
     /// Creates a clock that stands still.
     #[must_use]
     pub fn new() -> Self {
-        // It starts on a whole tick of every resolution.
+        // The clock starts on a whole tick of every resolution.
         let host = VirtualHost::starting_at(Instant::from_nanos(machine() >> 30 << 30), 0);
         let shared = Arc::new(Shared {
             clock: host.monotonic(),
@@ -87,19 +89,20 @@ impl TestClock {
         Self { shared, timers }
     }
 
-    /// Timers that go by this clock, exact to 8 ns. Each call returns a handle to the same timers.
+    /// Returns timers that use this clock, with a resolution of 8 ns. Each call returns a handle to
+    /// the same timers.
     #[must_use]
     pub fn timers(&self) -> Timers {
         self.timers.clone()
     }
 
-    /// Creates more timers that go by this clock, with settings of their own.
+    /// Creates more timers that use this clock, with the given settings.
     #[must_use]
     pub fn timers_with(&self, settings: TimerSettings) -> Timers {
         self.shared.timers(settings.fine())
     }
 
-    /// The virtual machine whose monotonic clock this is.
+    /// Returns the virtual machine whose monotonic clock this is.
     #[must_use]
     pub fn host(&self) -> &VirtualHost {
         self.shared.clock.host()
@@ -116,15 +119,15 @@ impl TestClock {
         self.host().resume();
     }
 
-    /// Whether the clock stands still.
+    /// Returns whether the clock stands still.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.host().is_paused()
     }
 
-    /// Moves the clock by `span`. Advances of several threads add up. The clock stops at each
-    /// deadline on the way and fires what is due, so wakers are called in the order of the
-    /// deadlines. Tasks run when their executor does.
+    /// Moves the clock by `span`. Concurrent calls from several threads add up. The clock stops at
+    /// each deadline on the way and fires the due timers, so wakers are called in the order of the
+    /// deadlines. Tasks run when their executor runs them.
     ///
     /// # Panics
     /// Resumes the panic of a waker.
@@ -142,12 +145,12 @@ impl TestClock {
         }
     }
 
-    /// Runs a future on this thread, with the timers of this clock entered. A sleep that is made
-    /// before the call, for example in an argument, belongs to the timers that were entered then.
-    /// So pass an `async` block.
+    /// Runs a future on this thread, with the timers of this clock entered. A sleep that is created
+    /// before the call, for example in an argument, belongs to the timers that were entered at that
+    /// time. Pass an `async` block to avoid this.
     ///
     /// A paused clock moves by itself here: when each thread in `block_on` waits, the clock goes to
-    /// the next deadline. So a test that waits for hours ends at once, on one thread and on
+    /// the next deadline. A test that waits for hours therefore ends at once, on one thread and on
     /// several. If the future waits for something other than a timer, the call waits in real time.
     ///
     /// # Panics
@@ -198,7 +201,7 @@ impl Shared {
         timers
     }
 
-    /// All timers that go by this clock, with no lock held.
+    /// Returns the cores of all timers that use this clock. No lock is held afterwards.
     fn cores(&self) -> Vec<Arc<Core>> {
         let mut timers = lock(&self.timers);
         timers.retain(|core| core.strong_count() > 0);
@@ -218,12 +221,12 @@ impl Shared {
         self.clock.now().as_nanos()
     }
 
-    /// When the next timer is filed; [`u64::MAX`] if none is.
+    /// Returns the time of the first filed timer, or [`u64::MAX`] if no timer is filed.
     fn next(&self) -> u64 {
         self.cores().into_iter().map(|core| core.time.start(core.next())).min().unwrap_or(u64::MAX)
     }
 
-    /// How long a thread may sleep before it looks again, if the clock runs.
+    /// Returns how long a thread can sleep before it must look again, if the clock runs.
     fn left(&self) -> Option<Duration> {
         let next = Instant::from_nanos(self.next());
         (!self.clock.stands_still() && next < Instant::MAX).then(|| next.duration_since(self.clock.now()))
@@ -239,7 +242,7 @@ impl Watcher for Shared {
 
     fn awaited(&self) -> Option<Instant> {
         let state = lock(&self.state);
-        // If no thread is in `block_on`, none fires the timers.
+        // If no thread is in `block_on`, no thread fires the timers.
         if state.active == 0 {
             return Some(Instant::MAX);
         }
@@ -270,7 +273,7 @@ impl Waiter {
                 let mut state = lock(&shared.state);
                 let mut mine = lock(&self.state);
                 if core::mem::take(&mut mine.notified) {
-                    // The thread that notified has counted this one as not parked.
+                    // The thread that notified this thread has already counted it as not parked.
                     return;
                 }
                 if !core::mem::replace(&mut mine.parked, true) {
@@ -286,7 +289,7 @@ impl Waiter {
             shared.clock.idle();
             let left = shared.left();
             let state = lock(&shared.state);
-            // Nothing that this thread waits for has happened since.
+            // Nothing for which this thread waits has happened since the count was read.
             if state.changes == changes && !lock(&self.state).notified {
                 let called = &shared.called;
                 match left {
@@ -333,7 +336,8 @@ impl Drop for Active<'_> {
         let shared = &self.0.shared;
         let mut state = lock(&shared.state);
         state.active -= 1;
-        // The thread may leave by a panic of a waker, while it fires what is due.
+        // A waker can panic while the thread fires the due timers, and the thread then leaves by
+        // that panic.
         if core::mem::take(&mut lock(&self.0.state).parked) {
             state.parked -= 1;
         }

@@ -13,7 +13,8 @@ use crate::sync::{Arc, Ordering};
 
 impl Core {
     /// Tells the driver that a timer is filed for `tick`, which is earlier than the driver's next
-    /// look. No lock is held. False: there is no driver, and no thread could be started.
+    /// look. The caller holds no lock. Returns false if there is no driver and no thread could be
+    /// started.
     #[cold]
     pub(crate) fn call_driver(self: &Arc<Self>, tick: u64) -> bool {
         if let Driver::Hook(hook) = &self.driver {
@@ -45,7 +46,8 @@ impl Core {
         }
     }
 
-    /// Fires what is due, at the driver's pace. Returns what it has fired, and when to fire again.
+    /// Fires the due timers at the driver's pace. Returns the fired timers and the time of the next
+    /// pass.
     pub(crate) fn turn(&self, load: &mut Load) -> (Taken, u64) {
         let now = self.time.now();
         let (fired, next) = self.pass();
@@ -70,9 +72,9 @@ impl Core {
         #[cfg(all(test, not(loom)))]
         tests::refuse()?;
         let parker = Parker::try_new(SystemClock::Monotonic).ok_or(io::ErrorKind::OutOfMemory)?;
-        // Several threads may have filed timers since the last thread's last look, and each has
-        // told only of its own. So the thread begins with a look at all shards, whether or not the
-        // last thread rested.
+        // Several threads may have filed timers since the last look of the previous driver thread,
+        // and each of them announced only its own timer. Therefore the new thread begins with a
+        // look at all shards, even if the previous thread rested.
         self.bring_forward(&parker, 0);
         let (core, alarm, mut load) = (Arc::clone(self), Arc::clone(&parker), Load::default());
         let drive = move || {
@@ -99,8 +101,8 @@ impl Core {
     }
 }
 
-/// The kernel may wake a thread 50 us late, to save wake-ups. This thread coalesces wake-ups by
-/// itself.
+/// Asks the kernel for precise wake-ups. By default the kernel may wake a thread 50 us late to save
+/// wake-ups, but this thread already coalesces its wake-ups.
 fn be_precise() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));

@@ -18,21 +18,21 @@ pub(crate) use standard::{instant, nanos_at};
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub use tickwright::time::Instant;
 
-/// The clock of a core, and its ticks. All times are nanoseconds, as the machine's clock counts
-/// them.
+/// The clock of a core, and its ticks. All times are nanoseconds on the scale of the machine's
+/// clock.
 pub(crate) struct Time {
     source: Source,
-    /// Their length is a power of two.
+    /// The length of a tick is a power of two.
     ticks: Ticks,
-    /// A mask of low bits that are 0 in the tick of every deadline: so many ticks are coalesced.
+    /// A mask of the low bits that are 0 in the tick of every deadline. `coalesced + 1` ticks are
+    /// coalesced.
     coalesced: u64,
 }
 
 /// Where the time comes from. The clock of the machine is read without a call through a pointer.
 enum Source {
     Machine,
-    /// Another clock. The machine's clock is ahead of it by `ahead`. The clock of a test began with
-    /// the machine's time, so it is not behind.
+    /// Another clock. The machine's clock is ahead of this clock by `ahead`.
     Other {
         clock: Arc<dyn Clock>,
         ahead: i64,
@@ -42,8 +42,8 @@ enum Source {
 
 impl Time {
     /// Chooses the longest tick up to `resolution`, from 8 ns to 1.07 s. It coalesces as many ticks
-    /// as `slack` allows. The time of another clock continues from the present time of the
-    /// machine's clock.
+    /// as `slack` allows. The time of another clock is shifted so that it starts at the current
+    /// time of the machine's clock.
     pub(crate) fn new(
         resolution: Duration,
         slack: Duration,
@@ -54,7 +54,7 @@ impl Time {
         let ticks = Ticks::of(1 << power(nanos(resolution)).clamp(3, 30));
         let coalesced = (1 << power(ticks.now(time::Instant::ZERO + slack)).min(60)) - 1;
         let source = clock.map_or(Source::Machine, |clock| {
-            // Whole ticks, so that a time on a tick of that clock is on a tick here.
+            // A whole number of ticks, so that a tick of that clock begins on a tick here.
             let ahead = i128::from(machine()) - i128::from(clock.now().as_nanos());
             let ahead = ahead.clamp(-i128::from(i64::MAX), i64::MAX.into()) as i64;
             let ahead = if is_test { 0 } else { ahead - ahead % ticks.nanoseconds() as i64 };
@@ -80,21 +80,22 @@ impl Time {
         }
     }
 
-    /// The units of the budget that a poll takes which is ready without a wait. While a task works,
-    /// the clock of a test stands still. Tests poll by hand, so such a poll takes less.
+    /// Returns the units of the budget for a poll that is ready without a wait. The clock of a test
+    /// stands still while a task works, and tests poll by hand, so a poll by such a clock takes
+    /// fewer units.
     pub(crate) fn late_units(&self) -> u32 {
         if matches!(self.source, Source::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
     }
 
-    /// Whether this is the machine's clock. A test uses another clock, whose reads must be exact
+    /// Whether this is the machine's clock. Tests use another clock, whose reads must be exact
     /// rather than cheap.
     #[inline]
     pub(crate) fn is_machine(&self) -> bool {
         matches!(self.source, Source::Machine)
     }
 
-    /// The coalesced tick that begins at `nanos` or later, within the slack. Never early. No clock
-    /// reaches the tick of [`u64::MAX`].
+    /// Returns the first coalesced tick that begins at `nanos` or later, so a timer is never early.
+    /// No clock reaches the tick of [`u64::MAX`].
     #[inline]
     pub(crate) fn deadline(&self, nanos: u64) -> u64 {
         let tick = self.ticks.deadline(time::Instant::from_nanos(nanos));

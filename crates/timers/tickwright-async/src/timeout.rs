@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use crate::sleep::Sleep;
 use crate::time::Instant;
 
-/// A deadline passed before the future was ready.
+/// The error that the deadline passed before the future was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Elapsed(pub(crate) ());
 
@@ -23,7 +23,7 @@ impl fmt::Display for Elapsed {
 
 impl core::error::Error for Elapsed {}
 
-/// An error of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+/// Converts to an error of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 impl From<Elapsed> for io::Error {
     fn from(elapsed: Elapsed) -> Self {
         Self::new(io::ErrorKind::TimedOut, elapsed)
@@ -34,8 +34,8 @@ pin_project! {
     /// A future with a deadline: what [`Timers::timeout`](crate::Timers::timeout) and
     /// [`Timers::timeout_at`](crate::Timers::timeout_at) return.
     ///
-    /// The future is polled first, so one that is ready at the deadline is ready. A timer is armed
-    /// only when the future was pending.
+    /// Each poll polls the future before it checks the deadline, so a future that becomes ready at
+    /// the deadline still succeeds. A timer is armed only if the future was pending.
     #[must_use = "a time-out does nothing unless it is awaited"]
     #[derive(Debug)]
     pub struct Timeout<F> {
@@ -59,17 +59,17 @@ impl<F> Timeout<F> {
         &self.value
     }
 
-    /// The future, by a mutable reference.
+    /// Returns a mutable reference to the future.
     pub fn get_mut(&mut self) -> &mut F {
         &mut self.value
     }
 
-    /// The future, without the deadline.
+    /// Returns the future and drops the deadline.
     pub fn into_inner(self) -> F {
         self.value
     }
 
-    /// When the future is cancelled.
+    /// Returns when the future is cancelled.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.sleep.deadline()

@@ -22,14 +22,14 @@ use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Instant, instant, nanos, nanos_at};
 use crate::timeout::Timeout;
 
-/// A handle to timers, from which sleeps, time-outs and slots are made. Clones are handles to the
+/// A handle to a set of timers. It creates sleeps, time-outs and slots. Clones are handles to the
 /// same timers.
 ///
-/// Timers made by [`new`](Self::new) fire on a thread of their own, which sleeps until a timer is
-/// due. Timers made by [`TimerSettings::driven`](crate::TimerSettings::driven) fire when the
-/// caller's loop calls [`run`](Self::run).
+/// Timers made by [`new`](Self::new) fire on a dedicated thread, which sleeps until a timer is due.
+/// Timers made by [`TimerSettings::driven`](crate::TimerSettings::driven) fire when the caller's
+/// loop calls [`run`](Self::run).
 ///
-/// After the last handle is dropped, pending timers still fire. The thread ends after the last
+/// After the last handle is dropped, pending timers still fire. Their thread ends after the last
 /// timer.
 ///
 /// ```
@@ -48,20 +48,20 @@ pub struct Timers {
     pub(crate) core: Arc<Core>,
 }
 
-/// How timers are made.
+/// The constructors of timers with settings.
 impl TimerSettings {
     /// Creates timers and starts their thread. In a page, with the feature `web`, the page's event
     /// loop takes the place of the thread.
     ///
     /// # Errors
-    /// The platform's error, if it starts no thread; `InvalidInput` if a clock is set.
+    /// The platform's error if it cannot start a thread. `InvalidInput` if a clock is set.
     pub fn start(self) -> io::Result<Timers> {
         if self.clock.is_some() {
             let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let timers = self.start_or_retry();
-        // If there is still no thread, this attempt reports why.
+        // If there is still no thread, this attempt returns the error.
         timers.core.call_thread(None)?;
         Ok(timers)
     }
@@ -76,11 +76,11 @@ impl TimerSettings {
         timers
     }
 
-    /// Creates timers that fire when the caller calls [`Timers::run`]. `earlier` is called when a
-    /// timer is armed that is due before the time that [`Timers::poll_timeout`] returned. It is
-    /// also called when the last handle is dropped, and when a timer is dropped after that. Wake
-    /// the loop in this hook. The hook may run on any thread, with no lock held. In a program with
-    /// one thread the hook may be empty.
+    /// Creates timers that fire when the caller calls [`Timers::run`]. The hook `earlier` is called
+    /// when a newly armed timer is due before the time that [`Timers::poll_timeout`] returned. It
+    /// is also called when the last handle is dropped, and for each timer that is dropped after
+    /// that. The hook should wake the caller's loop. It can run on any thread, and no lock is held.
+    /// A program with only one thread can pass an empty hook.
     ///
     /// ```
     /// use core::time::Duration;
@@ -104,23 +104,23 @@ impl TimerSettings {
 }
 
 impl Timers {
-    /// Creates timers with a thread of their own, with the settings of [`TimerSettings::new`].
+    /// Creates timers with a dedicated thread and the settings of [`TimerSettings::new`].
     ///
     /// # Errors
-    /// The platform's error, if it starts no thread.
+    /// The platform's error if it cannot start a thread.
     pub fn new() -> io::Result<Self> {
         TimerSettings::new().start()
     }
 
     /// The time by the clock of these timers, as an instant of the standard library. With the clock
-    /// of the machine it is [`Instant::now`], to 100 ns.
+    /// of the machine it differs from [`Instant::now`] by at most 100 ns.
     #[must_use]
     pub fn now(&self) -> Instant {
         instant(self.core.time.now())
     }
 
-    /// Waits for a duration from now. Any duration is fine: one that ends after the end of the
-    /// clock, in some hundred years, waits for ever. Zero is ready at once.
+    /// Waits for a duration from now. Any duration is allowed: a sleep beyond the end of the clock,
+    /// several hundred years ahead, waits forever. A sleep of zero is ready at once.
     ///
     /// Cost: one read of the clock.
     #[inline]
@@ -129,14 +129,14 @@ impl Timers {
         Sleep::after(&self.core, nanos(duration)).sited()
     }
 
-    /// Waits until an instant; one that has passed is ready at once.
+    /// Waits until an instant. If the instant has passed, the sleep is ready at once.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep_until(&self, deadline: Instant) -> Sleep {
         Sleep::at(&self.core, nanos_at(deadline)).sited()
     }
 
-    /// Cancels a future that is not ready after a duration.
+    /// Runs a future, and cancels it if it is not ready after a duration.
     ///
     /// ```
     /// # use core::time::Duration;
@@ -155,7 +155,7 @@ impl Timers {
         Timeout::new(future, self.sleep(duration))
     }
 
-    /// Cancels a future that is not ready at an instant.
+    /// Runs a future, and cancels it if it is not ready at an instant.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn timeout_at<F: IntoFuture>(&self, deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
@@ -163,15 +163,16 @@ impl Timers {
     }
 
     /// Ticks every `period`, for the first time at once. A period of zero, for which tokio panics,
-    /// is the shortest one that is of use: the [resolution](Timers::resolution), and at least 1 us.
+    /// stands for the shortest useful period: the [resolution](Timers::resolution), but at least 1
+    /// us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval(&self, period: Duration) -> Interval {
         self.interval_at(self.now(), period)
     }
 
-    /// Ticks every `period`, for the first time at `start`. A period of zero is the resolution, and
-    /// at least 1 us.
+    /// Ticks every `period`, for the first time at `start`. A period of zero stands for the
+    /// resolution, but at least 1 us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
@@ -203,8 +204,8 @@ impl Timers {
         self.core.pass().0.end()
     }
 
-    /// How long the caller's loop may sleep before it calls [`run`](Self::run); zero if something
-    /// is due, `None` if nothing is pending. Timers that were dropped may make this time shorter
+    /// Returns how long the caller's loop can sleep before it must call [`run`](Self::run): zero if
+    /// a timer is due, `None` if no timer is pending. Dropped timers can make this time shorter
     /// than necessary.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
@@ -213,20 +214,21 @@ impl Timers {
         (next < u64::MAX).then(|| Duration::from_nanos(left()))
     }
 
-    /// When the loop has to call [`run`](Self::run) next; `None` if nothing is pending.
+    /// Returns when the loop must call [`run`](Self::run) next, or `None` if no timer is pending.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.core.next();
         (next < u64::MAX).then(|| instant(self.core.time.start(next)))
     }
 
-    /// The longest time that a timer may be late by rounding.
+    /// Returns the longest time by which rounding makes a timer late.
     #[must_use]
     pub fn resolution(&self) -> Duration {
         self.core.time.resolution()
     }
 
-    /// Counts timers and looks at how late they fired. O(timers), with one shard locked at a time.
+    /// Counts the timers and reports how late they fired. Takes O(timers), and locks one shard at a
+    /// time.
     #[must_use]
     pub fn report(&self) -> TimerReport {
         let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::new());
@@ -246,7 +248,7 @@ impl Timers {
     }
 
     /// Returns the places where the live timers were made, with their counts, the greatest count
-    /// first. O(timers), with one shard locked at a time.
+    /// first. Takes O(timers), and locks one shard at a time.
     #[cfg(feature = "sites")]
     #[must_use]
     pub fn sites(&self) -> Vec<(&'static core::panic::Location<'static>, usize)> {
@@ -264,7 +266,7 @@ impl Timers {
         counts
     }
 
-    /// Whether both handles are to the same timers.
+    /// Returns whether both handles refer to the same timers.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.core, &other.core)
@@ -283,8 +285,8 @@ impl Drop for Timers {
         // Release and Acquire: a driver that reads 0 sees each timer that was armed through a
         // handle.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // The driver removes the vacant timers. Without a driver, the pools of threads remove
-            // them.
+            // The driver removes the vacant timers. If there is no driver, the threads' pools
+            // remove them.
             self.core.call_driver_to_end();
         }
     }

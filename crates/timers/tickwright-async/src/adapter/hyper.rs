@@ -11,9 +11,9 @@ use crate::timers::Timers;
 
 /// For the builders of hyper and hyper-util: `.timer(timers.clone())`, `.pool_timer(timers)`.
 ///
-/// hyper makes a sleep for the head of each request and drops it when the head is there. Such a
-/// sleep is armed only if the head is not there at once. It then takes over a timer that is filed
-/// already.
+/// hyper creates a sleep for the head of each request and drops the sleep when the head has
+/// arrived. Such a sleep is armed only if the head has not arrived at the first poll. It then
+/// reuses a timer that is already filed.
 impl rt::Timer for Timers {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn rt::Sleep>> {
         Box::pin(Self::sleep(self, duration))
@@ -30,7 +30,7 @@ impl rt::Timer for Timers {
     fn reset(&self, sleep: &mut Pin<Box<dyn rt::Sleep>>, deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<Sleep>() {
             Some(ours) => ours.get_mut().reset(deadline),
-            // Another timer's.
+            // The sleep was created by another timer implementation.
             None => *sleep = rt::Timer::sleep_until(self, deadline),
         }
     }

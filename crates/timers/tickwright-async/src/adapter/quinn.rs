@@ -1,4 +1,4 @@
-//! quinn: a runtime whose timers are ours, over the runtime that the program has.
+//! quinn: a runtime that uses our timers, on top of the program's runtime.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -13,10 +13,10 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use crate::sleep::Sleep;
 use crate::timers::Timers;
 
-/// A runtime for quinn whose timers are ours; another runtime provides its sockets and tasks.
+/// A runtime for quinn that uses our timers. Another runtime provides its sockets and tasks.
 ///
-/// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. Here
-/// such a move is one store.
+/// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. With our
+/// timers a move to a later deadline is one store.
 ///
 /// ```no_run
 /// # #[cfg(feature = "example-quic")] {
@@ -35,7 +35,7 @@ pub struct QuinnRuntime<R> {
 }
 
 impl<R> QuinnRuntime<R> {
-    /// Creates a runtime that takes its timers from `timers` and all else from `runtime`.
+    /// Creates a runtime that takes its timers from `timers` and everything else from `runtime`.
     pub fn new(runtime: R, timers: Timers) -> Self {
         Self { runtime, timers }
     }

@@ -7,7 +7,7 @@ use aws_smithy_async::rt::sleep::{AsyncSleep, Sleep};
 use crate::timers::Timers;
 
 /// For the configuration of a client: `.sleep_impl(SharedAsyncSleep::new(timers))`. The client then
-/// waits for retries and time-outs by these timers, under any executor.
+/// uses these timers for its retries and time-outs, under any executor.
 ///
 /// ```
 /// use core::time::Duration;

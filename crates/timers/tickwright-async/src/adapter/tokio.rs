@@ -1,4 +1,4 @@
-//! tokio: all our timers stand on one of its sleeps.
+//! tokio: one sleep of tokio drives all our timers.
 
 use core::future::{Future, poll_fn};
 use core::panic::AssertUnwindSafe;
@@ -18,7 +18,7 @@ use crate::settings::TimerSettings;
 use crate::sync::{Arc, Mutex, Ordering, lock};
 use crate::timers::Timers;
 
-/// The clock of a runtime, which a test may pause.
+/// The clock of a runtime. A test can pause it.
 struct TokioClock(time::Instant);
 
 impl Clock for TokioClock {
@@ -27,12 +27,12 @@ impl Clock for TokioClock {
     }
 }
 
-/// How the task that runs the timers is reached.
+/// What a thread needs to wake or start the task that runs the timers.
 struct Driver {
     runtime: Handle,
     /// The zero of the timers' clock.
     epoch: time::Instant,
-    /// Set once, directly after the timers were made.
+    /// Set once, directly after the timers are created.
     core: OnceLock<Weak<Core>>,
     state: Mutex<State>,
 }
@@ -40,7 +40,7 @@ struct Driver {
 /// What the lock of a driver protects.
 #[derive(Default)]
 struct State {
-    /// The task's waker. `None` after a call, until the task looks.
+    /// The task's waker. `None` from a call until the task looks at the timers.
     waker: Option<Waker>,
     /// The task has ended, because no handle and no timer was left.
     gone: bool,
@@ -48,13 +48,14 @@ struct State {
 
 impl TimerSettings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
-    /// all of them. The timers go by the clock of the runtime, so `tokio::time::pause` and
-    /// `advance` move them, and a runtime that shuts down ends them. A sleep of tokio is rounded up
-    /// to the next millisecond, and so are these timers: they fire when tokio's own do. A clock
-    /// that [`TimerSettings`] set is ignored. A panic of a waker does not end the task.
+    /// all of them. The timers use the clock of the runtime, so `tokio::time::pause` and `advance`
+    /// apply to them, and they end when the runtime shuts down. tokio rounds a sleep up to the next
+    /// millisecond, and these timers round in the same way, so they fire together with tokio's
+    /// timers. A clock that [`TimerSettings`] set is ignored. A panic of a waker does not end the
+    /// task.
     ///
-    /// [`enter`](Timers::enter) is for one thread, as a test with `current_thread` has. A runtime
-    /// with several workers takes [`Timers::set_global`].
+    /// [`enter`](Timers::enter) is for a single thread, for example in a test with
+    /// `current_thread`. For a runtime with several workers, use [`Timers::set_global`].
     ///
     /// ```
     /// use core::time::Duration;
@@ -75,19 +76,20 @@ impl TimerSettings {
     /// ```
     ///
     /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
-    /// does. So under a paused clock use the timers inside of the runtime. After the runtime has
-    /// ended, a pending sleep stays pending and nothing wakes its task. A sleep of tokio becomes
-    /// ready instead.
+    /// does. Therefore use the timers only inside of the runtime while its clock is paused. After
+    /// the runtime has ended, a pending sleep stays pending and nothing wakes its task, whereas a
+    /// sleep of tokio becomes ready.
     ///
     /// # Errors
-    /// tokio's error, if the caller is outside of a runtime.
+    /// tokio's error if the caller is outside of a runtime.
     ///
     /// # Panics
     /// tokio panics if the runtime has no timer: see `tokio::runtime::Builder::enable_time`.
     pub fn on_tokio(self) -> Result<Timers, TryCurrentError> {
         let runtime = Handle::try_current()?;
         let epoch = time::Instant::now();
-        // In the task, a panic would be lost.
+        // This call panics here if the runtime has no timer, because a panic in the task would be
+        // lost.
         drop(time::sleep_until(epoch));
         let (core, state) = (OnceLock::new(), Mutex::default());
         let driver = Arc::new(Driver { runtime, epoch, core, state });
@@ -100,7 +102,7 @@ impl TimerSettings {
 }
 
 impl Driver {
-    /// Starts the task. After the runtime has ended this does nothing.
+    /// Starts the task. After the runtime has ended, this call does nothing.
     fn start(self: Arc<Self>) {
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
@@ -109,8 +111,8 @@ impl Driver {
         });
     }
 
-    /// The task looks at the timers at once. A task that has ended is started again, for timers
-    /// that outlive all handles.
+    /// Makes the task look at the timers at once. If the task has ended, it is started again,
+    /// because timers can outlive all handles.
     fn call(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         let waker = state.waker.take();
@@ -132,10 +134,11 @@ impl Driver {
         self.core().is_some_and(|core| core.next() < u64::MAX)
     }
 
-    /// Ends the task, unless a timer was filed meanwhile. Then either the thread that filed it has
-    /// started another task, or this task goes on.
+    /// Ends the task, unless a timer was filed meanwhile. In that case, either the thread that
+    /// filed it has started another task, or this task continues.
     fn end(&self) -> bool {
-        // The waker goes under the same lock: afterwards it may be another task's.
+        // The waker is removed under the same lock, because afterwards it could belong to another
+        // task.
         let mut state = lock(&self.state);
         state.gone = true;
         let waker = state.waker.take();
@@ -144,8 +147,8 @@ impl Driver {
         !self.has_timers() || !core::mem::replace(&mut lock(&self.state).gone, false)
     }
 
-    /// Fires the timers that are due, and arms the sleep for the next one. Ready: no handle and no
-    /// timer is left.
+    /// Fires the due timers, and arms the sleep for the next timer. Returns ready if no handle and
+    /// no timer is left.
     fn poll(&self, mut sleep: Pin<&mut time::Sleep>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let Some(core) = self.core() else { return Poll::Ready(()) };
@@ -153,7 +156,8 @@ impl Driver {
             // this task.
             lock(&self.state).waker = Some(cx.waker().clone());
             let (fired, next) = core.pass();
-            // A panic of a waker does not end the task, nor does one of the drop of its payload.
+            // Neither a panic of a waker nor a panic in the drop of that panic's payload ends the
+            // task.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| fired.end())) {
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(core::mem::forget);
             }
@@ -175,16 +179,16 @@ impl Driver {
                 return Poll::Pending;
             }
             if core.time.tick(core.time.now()) < next {
-                // tokio's sleep has ended a little before its deadline.
+                // tokio's sleep ended a little before its deadline.
                 sleep.as_mut().reset(time::Instant::now() + Duration::from_millis(1));
             }
         }
     }
 }
 
-/// Says once, on standard error, that timers which sleep in real time are used under a paused
-/// clock. A program cannot ask tokio whether its clock is paused. A paused clock shows the same
-/// time twice, though the machine's moves.
+/// Warns once, on standard error, that timers which sleep in real time are used under a paused
+/// clock. tokio has no call that tells whether its clock is paused. This function infers it: a
+/// paused clock shows the same time twice while the machine's clock moves.
 #[cfg(debug_assertions)]
 pub(crate) fn tell_of_paused_clock() {
     static TOLD: std::sync::Once = std::sync::Once::new();
@@ -197,7 +201,7 @@ pub(crate) fn tell_of_paused_clock() {
     }
     if time::Instant::now() == before {
         TOLD.call_once(|| {
-            // A standard error that is closed must not end the program.
+            // A closed standard error must not end the program.
             let _ = writeln!(
                 std::io::stderr(),
                 "tickwright-async: the clock of this tokio runtime is paused, but the timers of the process \

@@ -1,4 +1,4 @@
-//! A page: all our timers stand on one time-out of its host.
+//! A page: one time-out of its host drives all our timers.
 
 use std::sync::{OnceLock, Weak};
 
@@ -38,7 +38,7 @@ impl TimerSettings {
 }
 
 impl Page {
-    /// Sets the alarm to the next timer. From then on an earlier one calls the hook.
+    /// Sets the alarm to the next timer. From then on, filing an earlier timer calls the hook.
     fn set_alarm(&self) {
         let Some(core) = self.core.upgrade() else { return };
         // Vacant timers hold the core.
@@ -52,7 +52,7 @@ impl Page {
     fn run(&self) {
         let Some(core) = self.core.upgrade() else { return };
         let (fired, _) = core.pass();
-        // It may go on with the panic of a waker.
+        // This call resumes the panic of a waker.
         self.set_alarm();
         fired.end();
     }

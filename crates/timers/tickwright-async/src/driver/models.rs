@@ -1,6 +1,6 @@
-//! Models of the driver's sleep against threads that file timers, in all schedules. A wake-up that
-//! is lost is a thread that sleeps for ever, which loom reports as a deadlock: its waits have no
-//! end.
+//! Models of the driver's sleep and of threads that file timers, in all schedules. After a lost
+//! wake-up a thread sleeps forever, because waits in a model have no time-out. loom reports this as
+//! a deadlock.
 
 use tickwright::time::{Instant, Parker, Woken};
 
@@ -9,7 +9,7 @@ use crate::sync::Arc;
 
 type Alarm = Arc<Parker<SystemClock>>;
 
-/// Stand-ins for the thread, which is its alarm, and for the shards: the earliest time.
+/// Stand-ins: an alarm for the thread, and the earliest time for the shards.
 #[derive(Clone)]
 struct Scene {
     place: Arc<Place<Alarm>>,
@@ -37,7 +37,7 @@ impl Scene {
     }
 }
 
-/// Fails when the thread sets its alarm, after the look, instead of bringing it forward.
+/// Fails if the thread sets its alarm after the look instead of bringing it forward.
 #[test]
 fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     loom::model(|| {
@@ -56,7 +56,7 @@ fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     });
 }
 
-/// Fails when the thread checks whether it is idle before it leaves its place.
+/// Fails if the thread checks whether it is idle before it leaves its place.
 #[test]
 fn a_thread_that_ends_against_a_timer_that_is_filed() {
     loom::model(|| {

@@ -21,7 +21,7 @@ impl std::task::Wake for Count {
 #[test]
 fn a_task_whose_timer_finds_no_memory_is_woken_to_try_again() {
     let timers = TimerSettings::new().shards(1).driven(|| {});
-    // A queue that is full refuses a timer as one without memory does.
+    // A full queue rejects a timer in the same way as a queue without memory.
     lock(&timers.core.shards[0].state).queue = SlabQueue::bounded(0).unwrap();
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&count));

@@ -10,8 +10,8 @@ use tickwright::time::VirtualHost;
 use super::*;
 use crate::{Sleep, TimerSettings, Timers, sync::lock};
 
-/// A wake-up each so many ns, each with so many timers. Returns after how many the driver rests;
-/// `None`: never.
+/// Simulates a wake-up every `every` ns that fires `timers` timers. Returns the number of wake-ups
+/// before the driver rests, or `None` if it never rests.
 fn rests_after(every: u64, timers: u64) -> Option<u64> {
     let mut load = Load::default();
     (1..=20_000).find(|at| load.note((1 << 40) + at * every, timers))
@@ -27,7 +27,7 @@ fn few_wake_ups_do_not_make_the_driver_rest() {
 
 #[test]
 fn many_wake_ups_make_the_driver_rest() {
-    // The first ends a silence.
+    // The first wake-up ends a time without timers.
     assert_eq!(rests_after(100_000, 1), Some(1251), "10,000 in a second: after 125 ms");
     assert_eq!(rests_after(20_000, 30), Some(1043), "50,000 in a second: after 21 ms");
     assert_eq!(rests_after(400_000, 1), Some(5001), "2,500 in a second: after 2 s");
@@ -52,9 +52,9 @@ fn the_driver_rests_while_there_is_load_and_no_longer() {
         load.note(now, timers)
     };
     while !pass(100_000, 1) {}
-    // 10,000 in a second, of which a pass finds three.
+    // 10,000 timers per second, and each pass fires three.
     assert!((0..1000).all(|_| pass(300_000, 3)));
-    // Tasks of a pass have their next tick in common, and each pass finds one tick.
+    // The tasks of a pass share their next tick, and each pass fires the timers of one tick.
     assert!((0..1000).all(|_| pass(1_000_000, 10)));
     assert!((0..100).all(|_| pass(10_000_000, 100)), "the longest rest");
     let more = (0..).take_while(|_| pass(1_000_000, 1)).count();
@@ -73,13 +73,13 @@ struct Note {
 
 impl Wake for Note {
     fn wake(self: Arc<Self>) {
-        // A task may hold locks while it polls, and a waker may take them.
+        // A task can hold locks while it polls, and a waker can take these locks.
         self.woken.try_lock().expect("no poll calls the waker of another task").push(self.at);
         drop(lock(&self.last).take());
     }
 }
 
-/// Sleeps, and a driver whose clock goes to the end of each sleep of the driver.
+/// Sleeps, and a driver. The clock moves to the end of each sleep of the driver.
 struct Scene {
     host: VirtualHost,
     timers: Timers,
@@ -174,7 +174,7 @@ const GATHER: Duration = Duration::from_micros(300);
 const LONGEST: Duration = ms(10);
 const RESOLUTION: Duration = Duration::from_nanos(1 << 14);
 
-/// So many sleeps that end in a second.
+/// The durations of `n` sleeps that end within a second.
 fn in_a_second(n: u32) -> impl Iterator<Item = Duration> {
     (1..=n).map(move |at| Duration::from_secs(1) * at / n)
 }
@@ -188,12 +188,12 @@ fn few_timers_are_as_late_as_their_resolution() {
 
 #[test]
 fn many_timers_are_gathered_and_their_lateness_is_bounded() {
-    // They are in step with no rest.
+    // The ends of these sleeps do not coincide with the ends of rests.
     let mut scene = Scene::new(GATHER, in_a_second(10_007));
     scene.drive();
     assert!(scene.worst() <= RESOLUTION + GATHER, "{:?}", scene.worst());
     assert!(scene.worst() > RESOLUTION);
-    // 125 ms have 1,251 wake-ups, and the other 875 ms have 2,917 rests.
+    // 1,251 wake-ups in the first 125 ms, then 2,917 rests in the other 875 ms.
     assert!((4100..4200).contains(&scene.turns), "{}", scene.turns);
     scene.late.sort_unstable();
     assert!(scene.late[5000] < 200_000, "half of them are earlier: {}", scene.late[5000]);
@@ -219,7 +219,7 @@ fn a_rest_has_an_end_however_long_it_should_be() {
         let mut scene = Scene::new(gather, in_a_second(10_000));
         assert!(scene.drive().worst() <= RESOLUTION + LONGEST, "{gather:?}: {:?}", scene.worst());
         assert!(scene.worst() > RESOLUTION);
-        // A silence, then pairs of timers within a rest.
+        // A time without timers, then pairs of timers within a rest.
         scene.sleeps.clear();
         scene.late.clear();
         scene.add((0..12).map(|at| ms(600 + at / 2 * 500 + at % 2 * 3)));

@@ -1,4 +1,4 @@
-//! Instants of the standard library, and our time.
+//! Conversions between instants of the standard library and our time.
 
 use core::time::Duration;
 use std::sync::OnceLock;
