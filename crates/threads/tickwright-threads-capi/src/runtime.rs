@@ -99,7 +99,7 @@ fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int>
 /// No runtime has more workers.
 const MOST_WORKERS: usize = 255;
 
-/// How many workers a runtime of that model will have.
+/// Returns how many workers a runtime of that model will have.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`]: the standard library reads files to count the processors.

@@ -133,13 +133,13 @@ unsafe fn joined(
     unsafe { answer::value(value, left) }
 }
 
-/// The calling thread.
+/// Returns the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_self() -> tw_thread {
     this_thread::current().map_or(0, ThreadId::to_bits)
 }
 
-/// Whether two ids are equal.
+/// Returns whether two ids are equal.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_equal(one: tw_thread, other: tw_thread) -> c_int {
     c_int::from(one == other)

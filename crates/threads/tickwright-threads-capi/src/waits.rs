@@ -19,7 +19,7 @@ pub(crate) struct Wait<'w> {
     process: u32,
 }
 
-/// The number of calls in `word` that wait in the given process.
+/// Returns the number of calls in `word` that wait in the given process.
 fn calls_in(word: u64, process: u32) -> u32 {
     if word >> 32 == u64::from(process) { word as u32 } else { 0 }
 }
@@ -45,7 +45,7 @@ impl Waits {
         Wait { calls: &self.0, process }
     }
 
-    /// Whether a call waits, or has been woken and has not returned yet.
+    /// Returns whether a call waits, or has been woken and has not returned yet.
     pub(crate) fn any(&self) -> bool {
         self.any_in(Process::this().number())
     }

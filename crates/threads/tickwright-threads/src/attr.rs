@@ -21,7 +21,7 @@ impl Attr {
         &raw mut self.0
     }
 
-    /// The attributes of the calling thread.
+    /// Returns the attributes of the calling thread.
     #[cfg(target_os = "linux")]
     pub(crate) fn of_caller() -> Option<Self> {
         let mut attr = MaybeUninit::uninit();
@@ -34,7 +34,7 @@ impl Attr {
         (got == 0).then(|| Self(unsafe { attr.assume_init() }))
     }
 
-    /// The attributes of the calling thread.
+    /// Returns the attributes of the calling thread.
     #[cfg(target_os = "freebsd")]
     pub(crate) fn of_caller() -> Option<Self> {
         let mut attr = Self::new().ok()?;

@@ -3,7 +3,7 @@
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 
-/// Methods that take the settings, set a value and return them. Each is a row: the method, its
+/// Methods that take the settings, set a value and return them. Each row is the method, its
 /// argument, and the assignment.
 macro_rules! setters {
     ($($(#[$doc:meta])+ $name:ident($me:ident, $value:ident: $type:ty) { $set:expr })+) => { $(
@@ -20,8 +20,8 @@ pub(crate) use setters;
 /// Where an M:N thread starts. In the one-to-one model the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// On the creator's worker if the creator is a thread of the runtime, else as with
-    /// [`Spread`](Self::Spread). Until the thread has begun, an idle worker may take it.
+    /// On the creator's worker if the creator is a thread of the runtime, otherwise as with
+    /// [`Spread`](Self::Spread). Until the thread has begun, an idle worker can take it.
     #[default]
     Near,
     /// On each worker in turn.
@@ -34,11 +34,10 @@ pub enum Stacks {
     /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
     #[default]
     Platform,
-    /// As one mapping for each thread. There is no cache: the mapping is unmapped when the thread
-    /// is gone. This needs Unix, as does [`Recycled`](Self::Recycled).
+    /// As one mapping for each thread. There is no cache: the stack is unmapped when the thread has
+    /// exited. This needs Unix, like [`Recycled`](Self::Recycled).
     Fresh,
-    /// By this library, which uses the stacks of ended threads again: the same idea as the
-    /// platform's cache.
+    /// By this library, which reuses the stacks of ended threads as the platform's cache does.
     Recycled,
 }
 
@@ -91,8 +90,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// The defaults: the runtime's sizes of stack and guard, no name, joinable, and near its
-    /// creator.
+    /// Creates the default attributes: the runtime's sizes of stack and guard, no name, joinable,
+    /// and near its creator.
     #[must_use]
     pub const fn new() -> Self {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
@@ -103,21 +102,22 @@ impl Attributes {
         /// rounded up to pages.
         stack(self, bytes: usize) { self.stack = Some(bytes) }
 
-        /// The size of the guard below the stack in bytes: 64 KiB in the M:N model unless you ask
-        /// for another. If the compiler does not probe stacks, a frame that is larger than the
-        /// guard may step over it. C compilers probe only on request. A guard costs addresses, and
-        /// one mapping whatever its size. It may have up to [`MOST_GUARD`] bytes, rounded up to
-        /// pages. With 0 there is no guard, and an overflow overwrites the memory below the stack.
-        /// On Windows each stack has the platform's guard of one page, and no other.
+        /// The size of the guard below the stack in bytes. In the M:N model the default is 64 KiB.
+        /// If the compiler does not probe stacks, a frame that is larger than the guard can step
+        /// over it. C compilers probe only on request. A guard of any size costs address space and
+        /// one mapping. It can have up to [`MOST_GUARD`] bytes, rounded up to pages. With 0 there
+        /// is no guard, and an overflow overwrites the memory below the stack. On Windows each
+        /// stack has only the platform's guard of one page.
         guard(self, bytes: usize) { self.guard = Some(bytes) }
 
-        /// A name for reports: at most [`LONGEST_NAME`] bytes, no NUL.
+        /// A name for reports, of at most [`LONGEST_NAME`] bytes and without NUL.
         name(self, name: &str) { self.name = Some(Name::new(name)) }
 
-        /// Nobody joins the thread: its result is dropped when it ends.
+        /// Whether the thread is detached: it cannot be joined, and its result is dropped when it
+        /// ends.
         detached(self, detached: bool) { self.detached = detached }
 
-        /// Where it starts.
+        /// Where the thread starts.
         place(self, place: Place) { self.place = place }
     }
 

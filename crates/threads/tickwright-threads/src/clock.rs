@@ -26,7 +26,8 @@ impl Default for AnyClock {
     }
 }
 
-/// A clock by which several threads sleep. If the clock stands still, its moves wake them.
+/// A clock by which several threads sleep. If the clock moves only by command, each move wakes
+/// them.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
     asleep: Arc<Waiters>,
@@ -54,8 +55,8 @@ impl Timekeeper {
         &self.clock
     }
 
-    /// Waits until the caller is woken, or until this clock shows `at`; may return without cause.
-    /// This clock need not be the caller's clock. Returns false if it shows `at`.
+    /// Waits until the caller is woken, or until this clock shows `at`. Can return spuriously. This
+    /// clock need not be the caller's clock. Returns false if this clock shows `at`.
     pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
@@ -65,7 +66,7 @@ impl Timekeeper {
             if now >= at {
                 return false;
             }
-            // The caller's own clock may stand still during the wait, or be moved.
+            // The caller's own clock can stand still or be moved during the wait.
             if self.clock.stands_still() {
                 self.wait_for_move(at, host::wait);
             } else {
@@ -75,7 +76,7 @@ impl Timekeeper {
         })
     }
 
-    /// Parks the calling kernel thread until it is unparked or this clock shows `at`; may return
+    /// Parks the calling kernel thread until it is unparked or this clock shows `at`. Can return
     /// sooner. Returns false if the clock shows `at`.
     pub(crate) fn park_until(&self, at: Instant) -> bool {
         let now = self.now();
@@ -86,8 +87,8 @@ impl Timekeeper {
         true
     }
 
-    /// Parks the calling kernel thread until it is unparked, until a clock that moves by command
-    /// shows `at`, or for `most`. May return sooner.
+    /// Parks the calling kernel thread until it is unparked, until this clock, if it moves by
+    /// command, shows `at`, or for at most `most`. Can return sooner.
     pub(crate) fn park(&self, at: Option<Instant>, most: Option<Duration>) {
         let park = || match most {
             Some(most) => KernelThread::park_timeout(most),
@@ -103,7 +104,7 @@ impl Timekeeper {
     /// clock ends the wait.
     pub(crate) fn wait_for_move(&self, at: Instant, wait: impl FnOnce()) {
         let ticket = self.asleep.enter();
-        // This look sees every earlier move of the clock. Every later move finds the caller in the
+        // This read sees every earlier move of the clock. Every later move finds the caller in the
         // list.
         if self.now() < at {
             ticket.wait_by(wait);
@@ -111,10 +112,10 @@ impl Timekeeper {
         self.asleep.leave(ticket);
     }
 
-    /// For a clock that runs by itself: how long to wait by the machine's clock before the next
-    /// look at this clock.
+    /// For a clock that runs by itself, returns how long to wait by the machine's clock before this
+    /// clock is read again.
     pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
-        // If somebody sets such a clock, no thread is notified, so long waits are split.
+        // No thread is notified when such a clock is set, so long waits are split.
         at.duration_since(now).min(self.clock.longest_sleep().unwrap_or(Duration::MAX))
     }
 }

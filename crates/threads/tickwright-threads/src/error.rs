@@ -21,13 +21,13 @@ mod number {
     pub(super) const ECANCELED: i32 = 125;
 }
 
-/// The platform's error for a lack of memory.
+/// Returns the platform's error for a lack of memory.
 pub(crate) fn no_memory() -> io::Error {
     // On Windows: `ERROR_NOT_ENOUGH_MEMORY`. On every Unix: `ENOMEM`.
     io::Error::from_raw_os_error(if cfg!(windows) { 8 } else { 12 })
 }
 
-/// A runtime was not started.
+/// The reason why a runtime was not started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
@@ -37,18 +37,18 @@ pub enum RuntimeError {
     Structure(String),
     /// No thread could be created with the runtime's default attributes.
     Attributes(CreateError),
-    /// This system has no such threads.
+    /// This system lacks a requested feature.
     Unsupported {
-        /// What it does not have.
+        /// The feature that the system lacks.
         what: &'static str,
         /// What to do instead.
         instead: &'static str,
     },
     /// The runtime could not get something that it needs: memory, or a worker.
     Start {
-        /// What it is.
+        /// What the runtime could not get.
         what: &'static str,
-        /// What the platform said.
+        /// The platform's error.
         error: io::Error,
     },
 }
@@ -64,7 +64,7 @@ error_texts! { RuntimeError:
 }
 
 impl RuntimeError {
-    /// A worker was refused.
+    /// Converts the error of a worker that was not created.
     #[cfg(unix)]
     pub(crate) fn of_worker(error: CreateError) -> Self {
         let error = match error {
@@ -79,7 +79,8 @@ impl RuntimeError {
     }
 }
 
-/// A thread was not created. Its body has been dropped, and all other threads go on.
+/// The reason why a thread was not created. Its body has been dropped, and no other thread is
+/// affected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CreateError {
@@ -95,7 +96,7 @@ pub enum CreateError {
     },
     /// The name is too long, or has a NUL in it.
     Name,
-    /// The runtime has reached its bound on stacks, or the platform gave no memory for another
+    /// The runtime has reached its bound on stacks, or the platform has no memory for another
     /// stack.
     OutOfStacks {
         /// How many there are.
@@ -103,7 +104,7 @@ pub enum CreateError {
         /// The platform's error; `None` if the runtime's own bound was reached.
         error: Option<io::Error>,
     },
-    /// The platform gave no memory for a stack.
+    /// The platform has no memory for a stack.
     NoStack {
         /// What it said.
         error: io::Error,
@@ -116,8 +117,8 @@ pub enum CreateError {
         /// `vm.max_map_count`.
         most: usize,
     },
-    /// The platform refuses a thread with such a stack. The platform's own data and the program's
-    /// thread-local variables need room on it too.
+    /// The platform does not start a thread with a stack of this size. The platform's own data and
+    /// the program's thread-local variables also need room on the stack.
     StackRefused {
         /// The bytes of the stack.
         stack: usize,
@@ -126,7 +127,7 @@ pub enum CreateError {
         /// What it said.
         error: io::Error,
     },
-    /// The runtime has no id left for another thread, or the platform starts no more threads.
+    /// The runtime has no id left for another thread, or the platform does not start more threads.
     TooMany {
         /// The platform's error; `None` if the runtime has no id left.
         error: Option<io::Error>,
@@ -140,7 +141,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// The POSIX error number of this error, with its value on Linux: `EINVAL`, `EAGAIN` or
+    /// Returns the POSIX error number of this error, with its value on Linux: `EINVAL`, `EAGAIN` or
     /// `ENOMEM`. For a case that POSIX does not know: `ESHUTDOWN`.
     #[must_use]
     pub fn errno(&self) -> i32 {
@@ -191,34 +192,34 @@ error_texts! { CreateError:
         "this is a forked child: its parent has the runtime's threads; start a runtime of its own",
 }
 
-/// A thread was not joined, detached or woken.
+/// The reason why a thread was not joined, detached or woken.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
     /// There is no such thread: it was joined, or was detached and has ended, or stayed in the
     /// parent of this forked process. `ESRCH`.
     NoSuchThread,
-    /// The thread would join itself, or a thread that waits for it, directly or through others.
-    /// `EDEADLK`.
+    /// The caller would join itself, or a thread that waits for the caller, directly or through
+    /// others. `EDEADLK`.
     ///
     /// Only joins of one runtime are checked. A circle through threads of several runtimes is not
-    /// detected, and its threads wait for ever. A join with a time limit counts as waiting until it
-    /// has given up. So a circle may be reported although a time limit would have broken it a
-    /// moment later.
+    /// detected, and its threads wait forever. A join with a time limit counts as waiting until it
+    /// has given up. A circle can therefore be reported although a time limit would have broken it
+    /// a moment later.
     Deadlock,
     /// The thread is detached, or another thread is joining it. `EINVAL`.
     NotJoinable,
-    /// The thread still runs, and the caller does not wait. `EBUSY`. It may be joined later.
+    /// The thread still runs, and the caller does not wait. `EBUSY`. It can be joined later.
     Busy,
-    /// The thread still ran at the end of the time limit. `ETIMEDOUT`. It may be joined later.
+    /// The thread still ran at the end of the time limit. `ETIMEDOUT`. It can be joined later.
     TimedOut,
     /// The thread has ended by a panic, and this is the payload. The thread has been joined.
     Panicked(Box<dyn Any + Send>),
 }
 
 impl JoinError {
-    /// The POSIX error number of this error, with its value on Linux. For a panic, which POSIX does
-    /// not know, it is `ECANCELED`.
+    /// Returns the POSIX error number of this error, with its value on Linux. For a panic, which
+    /// POSIX does not know, it is `ECANCELED`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,4 +1,4 @@
-//! Names of threads.
+//! The ids of threads.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -13,7 +13,8 @@ const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
 /// The number of a runtime, which is a part of the ids of its threads.
 pub(crate) struct Series(u32);
 
-/// One bit for each number: whether a runtime has it. The first number belongs to no runtime alone.
+/// One bit for each number, which is set while a runtime has the number. The first number is shared
+/// by all runtimes that got no number of their own.
 static TAKEN: [AtomicU64; (SERIES / 64) as usize] = [const { AtomicU64::new(0) }; (SERIES / 64) as usize];
 
 impl Series {
@@ -21,8 +22,8 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// Returns a free number. Numbers are tried in turn, so each one stays unused as long as
-    /// possible. If none is free, returns the number that all further runtimes share.
+    /// Returns a free number. Numbers are tried in turn, so a number that was freed stays unused as
+    /// long as possible. If no number is free, returns the number that all further runtimes share.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {
@@ -33,12 +34,12 @@ impl Series {
         Self(taken.unwrap_or(0))
     }
 
-    /// The generation before the first one of a record.
+    /// Returns the generation before the first one of a record.
     pub(crate) fn first(&self) -> u32 {
         self.0 << COUNT_BITS
     }
 
-    /// The next generation; `None` if the record's generations are used up.
+    /// Returns the next generation, or `None` if the record's generations are used up.
     pub(crate) fn next(generation: u32) -> Option<u32> {
         let next = generation.checked_add(1)?;
         (next.trailing_zeros() < COUNT_BITS).then_some(next)
@@ -55,13 +56,13 @@ impl Drop for Series {
     }
 }
 
-/// Names one thread for ever: a later thread that uses the same record has another generation.
+/// Identifies one thread forever: a later thread that uses the same record has another generation.
 ///
 /// It has 64 bits: the generation in the upper half, and the number of the record in the lower
-/// half. It is never 0. The generation has the number of the runtime in its upper 10 bits. So
-/// another runtime treats the id like that of a thread that has gone. That holds among up to 1023
-/// runtimes that exist at the same time. The number of a runtime that has ended is not used again
-/// before 1022 others were started.
+/// half. It is never 0. The upper 10 bits of the generation are the number of the runtime, so
+/// another runtime treats the id like the id of a thread that has ended. This holds as long as at
+/// most 1023 runtimes exist at the same time. The number of a runtime that has ended is not reused
+/// before 1022 other runtimes were started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(NonZeroU64);
 
@@ -79,13 +80,13 @@ impl ThreadId {
         (self.0.get() >> 32) as u32
     }
 
-    /// The id as a number, never 0.
+    /// Returns the id as a number, never 0.
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0.get()
     }
 
-    /// The id whose number [`to_bits`](Self::to_bits) has returned.
+    /// Returns the id from the number that [`to_bits`](Self::to_bits) has returned.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         Self::new((bits & u64::from(u32::MAX)) as u32, (bits >> 32) as u32)
@@ -98,8 +99,8 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// Prints the numbers of the runtime and of the record, and the count of the thread among those of
-/// the record.
+/// Prints the number of the runtime, the number of the record, and which thread of the record this
+/// is.
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let generation = self.generation();

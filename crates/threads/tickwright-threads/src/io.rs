@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, AsRawFd as _, RawFd};
 
 use crate::host;
 
-/// Waits until a read from `source` would not wait: there is data, an end or an error. In the M:N
-/// model only the thread waits, and its worker runs other threads. A regular file is always ready.
-/// Several threads may wait for one descriptor, to read or to write, on any workers. Each goes on
-/// when the descriptor is ready for its operation.
+/// Waits until a read from `source` does not block because there is data, an end or an error. In
+/// the M:N model only the thread waits, and its worker runs other threads. A regular file is always
+/// ready. Several threads on any workers can wait for one descriptor, to read or to write. Each
+/// thread continues when the descriptor is ready for its operation.
 ///
 /// # Errors
 /// The error of the platform.
@@ -28,8 +28,8 @@ pub fn writable(source: &impl AsFd) -> io::Result<()> {
 fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     let fd = source.as_fd().as_raw_fd();
     match host::with(|host| host.wait_for_descriptor(fd, writable)).flatten() {
-        // `EPERM`: the descriptor is always ready, like a regular file. `poll` below returns at
-        // once.
+        // `EPERM` means that the descriptor is always ready, like a regular file, so `poll` below
+        // returns at once.
         Some(Err(error)) if error.raw_os_error() == Some(libc::EPERM) => {}
         Some(waited) => return waited,
         None => {}
@@ -39,11 +39,11 @@ fn wait(source: &impl AsFd, writable: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until one of `events` has come, for at most `most_ms` milliseconds; -1 means no limit.
-/// Returns `false` if no event has come, or if a signal ended the wait.
+/// Waits until one of `events` has come, for at most `most_ms` milliseconds, where -1 means no
+/// limit. Returns `false` if no event has come, or if a signal ended the wait.
 ///
 /// # Errors
-/// `EBADF` for a descriptor that is not open; what the system says.
+/// `EBADF` for a descriptor that is not open, or another error of the system.
 pub(crate) fn poll(fd: RawFd, events: c_short, most_ms: c_int) -> io::Result<bool> {
     let mut ask = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: 1. The call gets one entry, which only we use.

@@ -12,15 +12,17 @@
 //! | detached | one caller, or the creator | the second of thread and caller releases it |
 //!
 //! # Invariants
-//! 1. Claimed and detached exclude each other; waited implies claimed.
-//! 2. Exactly one party releases the record. A claimant releases it after finished. The record of a
-//!    detached thread is released by the thread itself, or by the detacher if finished came first.
+//! 1. The flags claimed and detached exclude each other, and waited implies claimed.
+//! 2. Exactly one party releases the record. A claimant releases it after the flag finished was
+//!    set. The record of a detached thread is released by the thread itself, or by the detacher if
+//!    finished was set before detached.
 //! 3. A generation is never issued twice, so an operation with an old id changes nothing. Each
 //!    operation changes the word by compare-exchange from a value with its own generation. Only
-//!    `finish` does not: the thread itself calls it while it holds the record.
-//! 4. The write of the outcome happens before its read: `finish` releases, and the claim or the
-//!    look that finds finished acquires. The write of the waker happens before its use: the store
-//!    of waited releases, and `finish` acquires.
+//!    `finish` is not a compare-exchange, because the thread itself calls it while it holds the
+//!    record.
+//! 4. The write of the outcome happens before its read, because `finish` releases, and the claim or
+//!    check that finds finished acquires. The write of the waker happens before its use, because
+//!    the store of waited releases and `finish` acquires.
 
 use tickwright::time::Instant;
 
@@ -30,8 +32,8 @@ use crate::primitive::{AtomicU64, Ordering};
 use crate::threads::Wait;
 
 /// Waits until a thread has ended. The caller has claimed the thread, and stored in its record whom
-/// to wake. `forever` waits until the caller is woken. `until` waits until then or until the given
-/// time, and returns false if the time has come.
+/// to wake. `forever` waits until the caller is woken. `until` also ends at the given time, and
+/// returns false in that case.
 #[inline]
 pub(crate) fn wait_for_end(
     word: &JoinWord,
@@ -71,10 +73,10 @@ const DETACHED: u64 = 16;
 const LEFT: u64 = 32;
 const TAKEN: u64 = 64;
 
-/// What a thread must do after it has finished.
+/// What a thread must do after it has set the flag finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: the thread that joins or detaches this one does the rest.
+    /// Nothing: the thread that joins or detaches this thread does the rest.
     ToJoiner,
     /// Wake the joiner.
     Waited,
@@ -128,23 +130,24 @@ impl JoinWord {
         Some(generation)
     }
 
-    /// From now on the record names no thread. The thread that releases the record calls this.
+    /// Makes the record belong to no thread. The thread that releases the record calls this.
     pub(crate) fn release(&self) {
         let generation = generation_of(self.0.load(Ordering::Relaxed));
         self.0.store(u64::from(generation) << 32, Ordering::Release);
     }
 
-    /// Whether the thread of this generation exists: it runs, or waits to be joined.
+    /// Returns whether the thread of this generation exists: it runs, or waits to be joined.
     pub(crate) fn exists(&self, generation: u32) -> bool {
         self.look(generation).is_ok()
     }
 
-    /// Whether the thread of this generation has finished, and its record is not released yet.
+    /// Returns whether the thread of this generation has finished, and its record is not released
+    /// yet.
     pub(crate) fn is_finished(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & FINISHED != 0)
     }
 
-    /// Whether the thread of this generation is detached.
+    /// Returns whether the thread of this generation is detached.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_detached(&self, generation: u32) -> bool {
         self.look(generation).is_ok_and(|word| word & DETACHED != 0)
@@ -184,7 +187,7 @@ impl JoinWord {
         Ok(if before & FINISHED != 0 { Claim::Finished } else { Claim::Running })
     }
 
-    /// The claimant has named the thread to wake, and will wait.
+    /// Notes that the claimant has stored the thread to wake, and will wait.
     pub(crate) fn expect(&self, generation: u32) -> Claim {
         let running = self.change(generation, |word| {
             if word & FINISHED == 0 { Ok(word | WAITED) } else { Err(JoinError::Busy) }
@@ -192,8 +195,7 @@ impl JoinWord {
         if running.is_ok() { Claim::Running } else { Claim::Finished }
     }
 
-    /// The claimant gives up. If the thread has finished, the claimant has to take its outcome
-    /// instead.
+    /// Gives up the claim. If the thread has finished, the claimant must take its outcome instead.
     pub(crate) fn withdraw(&self, generation: u32) -> Claim {
         let running = self.change(generation, |word| {
             if word & FINISHED == 0 { Ok(word & !(CLAIMED | WAITED)) } else { Err(JoinError::Busy) }
@@ -222,16 +224,16 @@ impl JoinWord {
         settled.is_ok()
     }
 
-    /// The thread that detached this one has taken its panic. Returns true if the caller has to
-    /// release the record.
+    /// Called by the thread that detached this thread, after it has taken the panic. Returns true
+    /// if the caller must release the record.
     pub(crate) fn taken(&self) -> bool {
         self.0.fetch_or(TAKEN, Ordering::AcqRel) & FINISHED != 0
     }
 
-    /// The thread has written its outcome.
+    /// Notes that the thread has written its outcome.
     pub(crate) fn finish(&self) -> Leaves {
         match self.0.fetch_or(FINISHED, Ordering::AcqRel) {
-            // The detacher is taking the panic at this moment, and releases the record.
+            // The detacher is taking the panic at this moment, and will release the record.
             word if word & DETACHED != 0 && word & (LEFT | TAKEN) == LEFT => Leaves::ToJoiner,
             word if word & DETACHED != 0 => Leaves::Detached,
             word if word & WAITED != 0 => Leaves::Waited,

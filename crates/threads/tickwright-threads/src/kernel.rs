@@ -1,4 +1,4 @@
-//! The model in which each thread is one of the platform's.
+//! The model in which each thread is a thread of the platform.
 
 mod one_to_one;
 #[cfg(unix)]

@@ -1,7 +1,8 @@
 //! How a kernel thread waits and is woken: each thread has one word, in memory that is never freed.
 //!
-//! The standard library's `park` works only until a thread's own variables are destroyed. This one
-//! also works in later destructors, in handlers of `exit`, and in forked children.
+//! The standard library's `park` works only until a thread's own variables are destroyed. The
+//! `park` of this module also works in later destructors, in handlers of `exit`, and in forked
+//! children.
 //!
 //! # Invariants
 //! 1. A place belongs to one thread at a time: from the thread's first wait until the thread ends.
@@ -23,7 +24,7 @@ pub(crate) use self::real::in_the_child;
 #[cfg(loom)]
 pub(crate) use self::modelled::{KernelThread, in_the_child, is_ending};
 
-/// How long a thread without a place sleeps before it looks again, because nobody can wake it.
+/// How long a thread without a place sleeps before it checks again. No thread can wake it.
 #[cfg(not(loom))]
 const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
 
@@ -53,7 +54,7 @@ mod real {
     struct Place {
         word: Word,
         number: u32,
-        /// The next free place; `NONE` if there is no other.
+        /// The next free place, or `NONE` at the end of the list.
         next: AtomicU32,
     }
 
@@ -71,7 +72,7 @@ mod real {
         /// Whether `ends` will be called, and whether it has been called.
         static NOTICED: Cell<bool> = const { Cell::new(false) };
         static ENDING: Cell<bool> = const { Cell::new(false) };
-        /// Whether the thread has given out a handle that wakes nobody.
+        /// Whether the thread has given out a handle that wakes no thread.
         static UNREACHABLE: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -132,7 +133,7 @@ mod real {
         ends();
     }
 
-    /// The key whose destructor is `key_ends`; `None` if the platform has no more keys.
+    /// Returns the key whose destructor is `key_ends`, or `None` if the platform has no more keys.
     #[cfg(unix)]
     fn key() -> Option<libc::pthread_key_t> {
         const NO_KEY: NonZeroUsize = NonZeroUsize::MAX;
@@ -187,8 +188,8 @@ mod real {
         }
     }
 
-    /// Whether the destructors of the calling thread's variables have run. True from the first
-    /// destructor of a key on.
+    /// Returns whether the destructors of the calling thread's variables have run. It is true from
+    /// the first destructor of a key on.
     pub(crate) fn is_ending() -> bool {
         if !NOTICED.get() {
             notice_the_end();
@@ -216,7 +217,7 @@ mod real {
     }
 
     impl KernelThread {
-        /// The caller.
+        /// Returns the caller.
         pub(crate) fn current() -> Self {
             let place = mine();
             UNREACHABLE.set(place.is_none());
@@ -230,7 +231,7 @@ mod real {
             }
         }
 
-        /// Waits until the caller is notified; may return without cause.
+        /// Waits until the caller is notified. Can return spuriously.
         pub(crate) fn park() {
             match mine() {
                 Some(place) => place.word.wait(None),
@@ -393,7 +394,7 @@ mod modelled {
     pub(crate) struct KernelThread(Thread);
 
     impl KernelThread {
-        /// The caller.
+        /// Returns the caller.
         pub(crate) fn current() -> Self {
             Self(thread::current())
         }
@@ -403,7 +404,7 @@ mod modelled {
             self.0.unpark();
         }
 
-        /// Waits until the caller is notified; may return without cause.
+        /// Waits until the caller is notified. Can return spuriously.
         pub(crate) fn park() {
             thread::park();
         }

@@ -15,8 +15,9 @@
 //!                     K1        K2
 //! ```
 //!
-//! Ids have a generation, so an old one names no thread. Joins return the errors that POSIX
-//! defines: for the thread itself, a circle, a detached thread, a stale id.
+//! Ids have a generation, so the id of a thread that was joined never refers to a later thread.
+//! Joins return the errors that POSIX defines for a thread that joins itself, a circle of joins, a
+//! detached thread and a stale id.
 //!
 //! ```
 //! use core::time::Duration;
@@ -31,13 +32,13 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! `spawn` returns a handle, whose drop detaches the thread, and `create` returns an id. Sleepers
-//! wait in a timer queue of the family that you name.
+//! `spawn` returns a handle that detaches the thread when it is dropped, and `create` returns an
+//! id. Sleeping threads wait in a timer queue whose family you choose by name.
 //!
 //! # Locks and mailboxes
 //!
 //! Threads of an M:N worker share one kernel thread, so a thread must not hold a lock of the
-//! platform across a wait. It may hold the locks of [`sync`]:
+//! platform across a wait. It can hold the locks of [`sync`] instead:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -75,68 +76,69 @@
 //! | macOS, FreeBSD | yes, compiled and not yet run | yes, compiled and not yet run |
 //! | Windows | yes, except [`Stacks::Fresh`], [`Stacks::Recycled`] and `io` | no |
 //!
-//! What a system does not have is refused by [`RuntimeError::Unsupported`], which says what to do
-//! instead. On Windows a thread has the platform's guard of one page. The standard library starts
-//! the threads there: it reports overflows, and ends the process if there is no memory for a
-//! thread's handle. Windows runs destructors of `thread_local!` variables under a lock that each
-//! thread takes when it begins and ends, so such a destructor may create a thread there, but must
-//! not wait for one.
+//! If a system lacks a feature, the start of the runtime returns [`RuntimeError::Unsupported`],
+//! which says what to do instead. On Windows each stack has the platform's guard of one page. The
+//! standard library starts the threads there. It reports overflows, and ends the process if there
+//! is no memory for a thread's handle. Windows runs destructors of `thread_local!` variables under
+//! a lock that each thread takes when it begins and ends. Therefore such a destructor can create a
+//! thread on Windows, but must not wait for one.
 //!
 //! # What M:N threads share
 //!
 //! The M:N threads of one worker run on one kernel thread. They share most of what the platform
-//! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask, the owner
-//! of a lock. A value of a [`ThreadLocal`] belongs to one thread.
+//! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask and the
+//! ownership of locks. A value of a [`ThreadLocal`] belongs to one thread.
 //!
 //! Three things belong to each thread, and are saved while it waits:
 //!
 //! - `errno`;
 //! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
-//! - whether it panics. A thread that unwinds may wait in a drop. Meanwhile other threads of its
-//!   worker run, and for them `std::thread::panicking` is `false`. If they release a lock of the
-//!   standard library, it is not poisoned. The first such wait of a process starts a kernel thread
-//!   for a moment. While the platform cannot start that kernel thread, the wait blocks the worker,
+//! - whether it panics. A thread that unwinds can wait in a drop. Meanwhile other threads of its
+//!   worker run. For them `std::thread::panicking` is `false`, and a lock of the standard library
+//!   that they release is not poisoned. The first such wait of a process starts a short-lived
+//!   kernel thread. If the platform cannot start that kernel thread, the wait blocks the worker,
 //!   and a yield returns at once.
 //!
 //! # Signals and overflows
 //!
 //! When a thread overflows its stack, every model prints the thread's name to standard error, and
 //! the process aborts. For this purpose the first runtime of a process sets handlers of `SIGSEGV`
-//! and `SIGBUS`. Each kernel thread has an alternate stack of 64 KiB. That costs two system calls
-//! for each kernel thread, and none for each M:N thread. A signal that is no overflow goes to the
-//! handler that was set before, as if ours did not exist. One difference remains: if the process
-//! ignored one of the two signals, a program that it executes does not ignore it.
+//! and `SIGBUS`. Each kernel thread has an alternate stack of 64 KiB, which costs two system calls
+//! for each kernel thread and none for an M:N thread. If a signal does not report an overflow, the
+//! handler that was set before receives it, as if ours did not exist. One difference remains: if
+//! the process ignored one of the two signals, a program that it executes does not ignore that
+//! signal.
 //!
 //! Workers block no signals. A child process that an M:N thread starts has the program's signal
-//! mask, and `raise` and profilers work as usual. A thread that changes the mask changes that of
-//! its worker.
+//! mask, and `raise` and profilers work as usual. A thread that changes the signal mask changes the
+//! mask of its worker.
 //!
 //! # Threads that never wait
 //!
-//! A thread that makes calls in a loop, and never has to wait, does not keep its worker for ever,
-//! because calls are counted. When a thread has made 64 to 128 counted calls without a switch, the
-//! next counted call lets the other threads of its worker run, and sleepers wake. A thread may hold
-//! a lock of [`sync`] meanwhile. These calls count:
+//! Some calls are counted, so that a thread that makes them in a loop and never has to wait does
+//! not keep its worker forever. After 64 to 128 counted calls without a switch, the next counted
+//! call lets the other threads of the worker run and wakes sleepers. The thread is allowed to hold
+//! a lock of [`sync`] during this call. These calls count:
 //!
 //! - [`create`](RuntimeHandle::create), [`spawn`](RuntimeHandle::spawn), joins,
 //!   [`unpark`](RuntimeHandle::unpark), and a park that returns at once;
-//! - every lock of a [`sync::Mutex`], also one that is only tried; every notification of a
-//!   [`sync::Condvar`], and every wait for one;
-//! - every send and receive, also those that are only tried.
+//! - every lock or `try_lock` of a [`sync::Mutex`], and every notification of a [`sync::Condvar`]
+//!   or wait for it;
+//! - every send and receive, including `try_send` and `try_recv`.
 //!
-//! A creation that fails, and a sleep whose time has passed, always let other threads run. No other
-//! call does: not the unlock of a mutex, and no question such as [`live`](RuntimeHandle::live). A
-//! thread that computes, or only asks, starves its worker: call [`this_thread::yield_now`] in its
-//! loop. A thread that unwinds is not interrupted. The platform interrupts the threads of the
-//! one-to-one model.
+//! A creation that fails, and a sleep whose time has already passed, always let other threads run.
+//! All other calls never do, for example the unlock of a mutex, or a query such as
+//! [`live`](RuntimeHandle::live). A thread that only computes or makes queries starves the other
+//! threads of its worker: call [`this_thread::yield_now`] in its loop. A thread that unwinds is not
+//! interrupted. The platform interrupts the threads of the one-to-one model.
 //!
 //! # Locks of others
 //!
 //! A lock of the platform or of the standard library must not be held across a wait or a counted
 //! call: release it before you send or create, use a lock of [`sync`], or make counted calls that
-//! need not wait in a section [without yields](this_thread::without_yields). If another thread of
-//! the worker locks it, that thread blocks the worker. Then the owner can never run again to unlock
-//! it:
+//! need not wait in a section [without yields](this_thread::without_yields). Otherwise, another
+//! thread of the worker that locks it blocks the worker, and the owner can never run again to
+//! unlock it:
 //!
 //! ```no_run
 //! # use tickwright_threads::this_thread;
@@ -146,9 +148,9 @@
 //! drop(guard);
 //! ```
 //!
-//! A recursive or error-checking `pthread_mutex_t` cannot tell the threads of a worker apart. So if
-//! the owner waits, a recursive mutex admits a second thread at the same time. The locks of
-//! [`sync`] may be held across every wait, and are never poisoned:
+//! A recursive or error-checking `pthread_mutex_t` cannot tell the threads of a worker apart. While
+//! its owner waits, a recursive mutex therefore lets a second thread in. The locks of [`sync`] can
+//! be held across every wait, and are never poisoned:
 //!
 //! ```
 //! # use tickwright_threads::{sync, this_thread};
@@ -160,10 +162,10 @@
 //!
 //! # Forks
 //!
-//! A forked child has none of a runtime's threads. The thread that has forked goes on in the child,
-//! with its values of [`ThreadLocal`], but no runtime knows it there. When its body ends, the child
-//! ends too: by `exit`, with the code 0, or 101 after a panic. A lock of [`sync`] that another
-//! thread holds at the fork stays locked in the child.
+//! A forked child has none of the runtime's threads. The thread that called `fork` continues in the
+//! child with its values of [`ThreadLocal`], but it does not belong to a runtime there. When its
+//! body ends, the child exits by `exit` with code 0, or with code 101 after a panic. A lock of
+//! [`sync`] that another thread holds at the fork stays locked in the child.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems need less"))]
 

@@ -1,7 +1,7 @@
-//! Values of which each thread has its own.
+//! Thread-local values for threads of every model.
 //!
-//! Threads stay on the kernel thread that they began on. So one table for each kernel thread serves
-//! all models, and values need not be `Send`.
+//! A thread stays on the kernel thread on which it began. Therefore one table for each kernel
+//! thread suffices for all models, and values need not be `Send`.
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ type Values = Vec<(u64, Rc<dyn Any>)>;
 type All = BTreeMap<Option<ThreadId>, Values>;
 
 thread_local! {
-    /// Never dropped, so that other drops may use it as long as the kernel thread exists. [`LAST`]
+    /// Never dropped, so that other drops can use it as long as the kernel thread exists. [`LAST`]
     /// empties it.
     static VALUES: ManuallyDrop<RefCell<All>> =
         const { ManuallyDrop::new(RefCell::new(BTreeMap::new())) };
@@ -35,7 +35,7 @@ thread_local! {
     static LAST: Last = const { Last };
 }
 
-/// Drops the values of a kernel thread that no runtime knows, when that thread ends.
+/// Drops the values of a kernel thread that belongs to no runtime when that thread ends.
 struct Last;
 
 impl Drop for Last {
@@ -44,10 +44,10 @@ impl Drop for Last {
     }
 }
 
-/// Names a value of which each thread has its own, created when the thread first uses it. It is
-/// dropped on that thread when the thread ends. The drop may use threads and create values again.
-/// They are dropped in up to [`DROP_ROUNDS`] rounds, and values that are left then are never
-/// dropped. A panic of a drop is caught.
+/// The key of a thread-local value. Each thread has its own value, which is created at the thread's
+/// first use and dropped on that thread when the thread ends. The drop can use threads and create
+/// values again. Values are dropped in up to [`DROP_ROUNDS`] rounds, and values that are left after
+/// these rounds are never dropped. A panic of a drop is caught.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -102,8 +102,7 @@ impl<T: 'static> ThreadLocal<T> {
         use_it(&value)
     }
 
-    /// Makes room for the calling thread's value beside those of its other keys. So no list of them
-    /// grows when the value is made.
+    /// Makes room for the calling thread's value, so that no list grows when the value is created.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -112,7 +111,7 @@ impl<T: 'static> ThreadLocal<T> {
         change(|all| all.get_mut(&me).map_or(Ok(()), |values| values.try_reserve(1)))
     }
 
-    /// Whether the calling thread has a value.
+    /// Returns whether the calling thread has a value.
     #[must_use]
     pub fn is_set(&self) -> bool {
         let me = host::current();
@@ -143,8 +142,9 @@ pub(crate) fn end(id: Option<ThreadId>) {
     core::mem::forget(take(id));
 }
 
-/// In the child no runtime knows the thread that has forked, so its values are stored under no id.
-/// The values of other threads are never dropped, because those threads are the parent's.
+/// Called in a forked child. The thread that forked belongs to no runtime there, so its values are
+/// stored without an id. The values of other threads are never dropped, because those threads
+/// belong to the parent.
 fn in_the_child(was: Option<ThreadId>) {
     let Some(id) = was else { return };
     if OWNERS.get() == 0 {
@@ -164,15 +164,15 @@ fn take(id: Option<ThreadId>) -> Option<Values> {
         let values = all.remove(&id);
         OWNERS.set(all.len());
         if all.is_empty() {
-            // Nobody drops the map itself, and even an empty map may own memory.
+            // The map itself is never dropped, and even an empty map can own memory.
             *all = BTreeMap::new();
         }
         values
     })
 }
 
-/// Drops it. A panic of the drop is caught, and its payload is dropped too. If that drop panics
-/// again, the second payload is never dropped.
+/// Drops a value. A panic of the drop is caught, and its payload is dropped too. If the drop of the
+/// payload panics, the second payload is never dropped.
 pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))
         && let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload)))

@@ -1,9 +1,10 @@
 //! The M:N model: workers, which are kernel threads, run many stacks.
 //!
-//! A thread that has begun stays on its worker. On another worker its references to thread-local
-//! variables would belong to the wrong kernel thread. The switch (`corosensei`) also lets a stack
-//! move only if everything on the stack is `Send`. Threads that have not begun may be stolen. A
-//! wait leaves the stack, so threads, times, locks and descriptors block no worker.
+//! A thread that has begun stays on its worker, because on another worker its references to
+//! thread-local variables would belong to the wrong kernel thread. The switch (`corosensei`) also
+//! requires that everything on a stack that moves is `Send`. Threads that have not begun can be
+//! stolen. A thread that waits leaves its stack, so a wait for a thread, a time, a lock or a
+//! descriptor does not block the worker.
 //!
 //! Who owns what:
 //!
@@ -13,7 +14,7 @@
 //!                         │     └── Remote     one a worker, and one for creators from outside
 //!                         │           ├── lock { free records, registry, spawn queue }
 //!                         │           └── words: remote run queue, sleep state
-//!                         ├── clock, settings, count of stacks and of idle workers
+//!                         ├── clock, settings (settings.rs), counts of stacks and idle workers
 //!                         └── kernel threads   runtime.rs starts and ends them
 //!   Worker ──> WorkerPool                      worker.rs: lives on its own kernel thread
 //!     ├── ready, parked                        threads that have begun: stack and context

@@ -1,4 +1,6 @@
-//! Memory for stacks: one mapping for each stack, with or without a guard.
+//! Memory for stacks: one mapping for each stack, with or without a guard. The sizes come from the
+//! thread's attributes (`attributes.rs`), or else from the settings of the model
+//! (`many/settings.rs`, `kernel/one_to_one.rs`).
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -25,14 +27,14 @@ impl Span {
     }
 }
 
-/// A mapping: the guard, which nobody may touch, and above it the stack.
+/// A mapping: the inaccessible guard, and above it the stack.
 pub(crate) struct Mapping {
     span: Span,
     /// The number of counted mappings, this one included.
     count: Option<Arc<AtomicUsize>>,
 }
 
-/// FreeBSD reserves no memory for a mapping anyway. macOS knows no mappings of stacks.
+/// FreeBSD never reserves memory for a mapping. macOS has no flag for mappings of stacks.
 #[cfg(not(any(target_os = "freebsd", target_vendor = "apple")))]
 const KIND: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
 #[cfg(target_os = "freebsd")]
@@ -41,8 +43,8 @@ const KIND: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 const KIND: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 impl Mapping {
-    /// Maps a stack; both sizes are in whole pages. The platform provides each page when it is
-    /// first touched.
+    /// Maps a stack. Both sizes are in bytes and whole pages. The platform provides each page when
+    /// it is first touched.
     pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
         let len = stack + guard;
         // SAFETY: 1. The platform chooses the address, so the new mapping replaces no other
@@ -69,24 +71,24 @@ impl Mapping {
         self
     }
 
-    /// Where it is.
+    /// Returns the addresses of the mapping.
     pub(crate) fn span(&self) -> Span {
         self.span
     }
 
-    /// The stack's addresses, without the guard.
+    /// Returns the stack's addresses, without the guard.
     pub(crate) fn stack(&self) -> Range<usize> {
         self.span.stack()
     }
 
-    /// The addresses of the guard.
+    /// Returns the addresses of the guard.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.span.guard()
     }
 }
 
-/// Returns the reason why no stack could be mapped. If the host's bound on mappings was reached, it
-/// is that bound. Otherwise `other` turns the platform's error into the result.
+/// Returns the reason why no stack could be mapped: [`CreateError::MapCount`] if the host's bound
+/// on mappings was reached, and otherwise the result of `other` for the platform's error.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
     match bound {
@@ -96,12 +98,12 @@ pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> Create
     }
 }
 
-/// The number of mappings that the process has, and the most that it may have. Counts the lines of
-/// a file, which takes milliseconds if there are many, so only errors call it.
+/// Returns the number of mappings of the process, and the largest number that the host allows. It
+/// counts the lines of a file, which can take milliseconds, so it is called only after an error.
 fn mappings() -> Option<(usize, usize)> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let mut maps = std::fs::File::open("/proc/self/maps").ok()?;
-    // The buffer is small, because a thread with a small stack may run this.
+    // The buffer is small, because a thread with a small stack can run this.
     let (mut have, mut part) = (0, [0_u8; 1024]);
     loop {
         match maps.read(&mut part).ok()? {

@@ -1,5 +1,5 @@
-//! Allocations that may fail. If there is no memory for a box or a counted value, the standard
-//! library ends the process. The creation of a thread must not end the process.
+//! Allocations that can fail. The standard library ends the process if there is no memory for a box
+//! or a counted value, but the creation of a thread must not end the process.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -24,12 +24,12 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, T> {
     Ok(unsafe { Box::from_raw(one.cast::<T>()) })
 }
 
-/// Room for a value.
+/// Allocates room for a value.
 pub(crate) fn try_room<T>() -> Option<Box<MaybeUninit<T>>> {
     try_box(MaybeUninit::uninit()).ok()
 }
 
-/// A copy of the text.
+/// Returns a copy of the text.
 pub(crate) fn try_text(text: &str) -> Option<Box<str>> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).ok()?;
@@ -37,13 +37,13 @@ pub(crate) fn try_text(text: &str) -> Option<Box<str>> {
     Some(copy.into_boxed_str())
 }
 
-/// Whether `bytes` can be allocated now. The memory is freed again, so the next allocations of the
-/// calling thread can use it.
+/// Returns whether `bytes` can be allocated now. The memory is freed again, so the next allocations
+/// of the calling thread can use it.
 pub(crate) fn is_there(bytes: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
 }
 
-/// A value with several owners, the last of which drops it.
+/// A value with several owners. The last owner drops it.
 pub(crate) struct Counted<T>(NonNull<Inner<T>>);
 
 struct Inner<T> {

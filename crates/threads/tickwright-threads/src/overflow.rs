@@ -1,9 +1,9 @@
-//! When a stack overflows, its thread faults in the guard: the handler prints the thread's name,
-//! then the process aborts. Every other fault goes to the handler that was set before ours.
+//! When a stack overflows, its thread faults in the guard. The handler then prints the thread's
+//! name, and the process aborts. Every other fault goes to the handler that was set before ours.
 //!
-//! The handler runs on an alternate stack of ours, a [`SignalStack`]. From its address the handler
-//! finds the thread and the thread's stack. It uses no thread-local variable, because the first use
-//! on a thread may allocate.
+//! The handler runs on an alternate stack of ours, a [`SignalStack`]. From the address of this
+//! alternate stack the handler finds the thread and its stack. It uses no thread-local variable,
+//! because the first use of such a variable on a thread can allocate.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -28,7 +28,7 @@ use crate::memory::try_box;
 /// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
-    /// Whether the handler has been called, and may be called only once.
+    /// Whether the handler can be called only once (`SA_RESETHAND`) and has been called.
     spent: AtomicBool,
 }
 
@@ -36,7 +36,8 @@ static BEFORE: [Before; 2] = [const { Before { action: OnceBox::new(), spent: At
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
 /// Installs the handlers of overflows. If two threads call this at the same time, both install
-/// them. Neither waits for the other: a child that is forked meanwhile would wait for ever.
+/// them. Neither of them waits for the other, because a child that is forked meanwhile would wait
+/// forever.
 pub(crate) fn notice() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.load(Ordering::Acquire) {
@@ -61,13 +62,14 @@ fn notice_one(signal: c_int, before: &Before) {
     }
     // The old action is stored before our handler can be called.
     let _ = before.action.set(Box::new(old));
-    // Our action has the old one's mask and flags, except the flag that limits a handler to one
-    // call.
+    // Our action has the mask and flags of the old action, except the flag that limits a handler to
+    // one call.
     let mut ours = old;
     ours.sa_sigaction = handler as usize;
     ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
     if old.sa_sigaction == libc::SIG_IGN {
-        // An ignored signal interrupts no system call, so neither may our handler.
+        // An ignored signal interrupts no system call, so our handler must not interrupt one
+        // either.
         ours.sa_flags |= libc::SA_RESTART;
     }
     // SAFETY: 1. The handler exists for ever, because the shared library is not unloaded. 2. It
@@ -84,7 +86,7 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     let facts = unsafe { &*info };
     // SAFETY: 1. The kernel passes the context that it has interrupted.
     let interrupted = unsafe { Interrupted::of(context) };
-    // A signal that a program has sent has no address.
+    // A signal that was sent by a program has no address.
     if facts.si_code > 0
         && let Some(watch) = watch_on(&interrupted.alternate)
     {
@@ -126,7 +128,7 @@ impl Interrupted {
         Self { sp, alternate: start..start.saturating_add(len) }
     }
 
-    /// The free part of the interrupted stack, if the handler runs on the alternate stack.
+    /// Returns the free part of the interrupted stack, if the handler runs on the alternate stack.
     fn below(&self) -> Option<Below> {
         let sp = self.sp?;
         let here = core::ptr::from_ref(&sp).addr();
@@ -163,8 +165,8 @@ fn pass_on(
 ) {
     let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
     let Some(old) = before.action.get() else { return };
-    // A signal that was sent does not come again. Nor does one that reports broken memory before
-    // any thread has touched it.
+    // Two kinds of signals do not recur when the handler returns: a signal that was sent by a
+    // program, and a report of broken memory that no thread has touched yet.
     let advice = signal == libc::SIGBUS && facts.si_code == BUS_MCEERR_AO;
     let again = facts.si_code > 0 && !advice;
     let once = old.sa_flags & libc::SA_RESETHAND != 0;
@@ -237,7 +239,7 @@ const ROOMS: usize = 16;
 /// The most mappings of rooms. Further threads run without an alternate stack.
 const MOST: usize = 4096;
 
-/// For the handler: the running thread on a kernel thread that runs several threads.
+/// The thread that runs on a kernel thread which runs several threads. The handler reads it.
 pub(crate) struct Running {
     /// The running thread.
     pub(crate) id: Cell<Option<ThreadId>>,
@@ -255,8 +257,8 @@ impl Running {
 
 /// A source of the names of threads.
 pub(crate) trait Names {
-    /// Calls `use_it` with the name of a thread, if it has a name that no thread is changing. May
-    /// be called from a signal handler.
+    /// Calls `use_it` with the name of a thread, if it has a name that no thread is changing.
+    /// Signal handlers can call this.
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
 }
 
@@ -277,7 +279,7 @@ struct Watch {
     next: AtomicU32,
 }
 
-/// Several rooms in one mapping. Never given back.
+/// Several rooms in one mapping, which is never unmapped.
 struct Slab {
     start: usize,
     watches: [Watch; ROOMS],
@@ -296,7 +298,7 @@ fn watch_of(number: u32) -> Option<&'static Watch> {
     slab(number as usize / ROOMS)?.watches.get(number as usize % ROOMS)
 }
 
-/// The thread to which the alternate stack belongs, if that stack is ours.
+/// Returns the thread to which the alternate stack belongs, if that stack is ours.
 fn watch_on(alternate: &Range<usize>) -> Option<&'static Watch> {
     (0..COUNT.load(Ordering::Acquire).min(MOST)).filter_map(slab).find_map(|slab| {
         let at = alternate.start.checked_sub(slab.start)?;
@@ -351,16 +353,16 @@ impl Watch {
         unsafe { self.running.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// Whether a fault at `address` is an overflow of the thread's stack.
+    /// Returns whether a fault at `address` is an overflow of the thread's stack.
     fn is_overflow(&self, address: usize, sp: Option<usize>) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         if top == 0 {
             // The thread runs on a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // The stack is the platform's, whose cache returns at most four times the requested size.
-        // All of the stack above the stack pointer can be touched, so no fault lies there. So the
-        // stack pointer itself has left the stack.
+        // The stack is the platform's, and the platform's cache returns stacks of at most four
+        // times the requested size. The stack above the stack pointer is accessible, so a fault
+        // above the stack pointer means that the stack pointer itself has left the stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)
@@ -396,10 +398,10 @@ impl Watch {
     }
 }
 
-/// A stack for the signal handlers of one kernel thread. Its drop restores the alternate stack that
-/// the thread had before.
+/// A stack for the signal handlers of one kernel thread. When it is dropped, it restores the
+/// alternate stack that the thread had before.
 ///
-/// It costs two system calls for each thread, and rarely one more for memory, which is used again.
+/// It costs two system calls for each thread, and rarely a third for memory, which is reused.
 pub(crate) struct SignalStack {
     before: libc::stack_t,
     number: u32,
@@ -416,8 +418,8 @@ impl SignalStack {
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;
-        // The stack's upper end is somewhat above `mark`. So the stack ends at most `len` bytes
-        // below `mark`, less the bytes already in use.
+        // The stack's upper end is a little above `mark`, so the stack extends less than `len`
+        // bytes below `mark`.
         let top = core::ptr::from_ref(&mark).addr();
         Self::new(|watch| {
             watch.len.store(len, Ordering::Relaxed);
@@ -446,8 +448,8 @@ impl SignalStack {
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// Reports for the threads of `running` from now on. `running` must not be dropped before this
-    /// value.
+    /// Makes reports name the threads of `running` from now on. `running` must not be dropped
+    /// before this value.
     pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
             watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! Whether a kernel thread is parked, and whether it was unparked: one atomic word.
 //!
 //! # Invariants
-//! 1. A wake-up is kept until the next park, and several wake-ups count as one.
-//! 2. If several threads wake a parked thread, only one of them finds it parked and hands it to its
-//!    worker. So a thread is never queued twice.
+//! 1. A wake-up is stored until the next park, and several wake-ups count as one.
+//! 2. If several threads wake a parked thread, only one of them finds it parked and queues it, so a
+//!    thread is never queued twice.
 //! 3. Everything that was written before a wake-up is visible after the park that the wake-up ends.
 
 use crate::primitive::{AtomicU32, Ordering};
@@ -27,11 +27,11 @@ impl ParkWord {
         self.0.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Called by a thread that is about to wait. Returns false if it was unparked, so that it goes
-    /// on.
+    /// Called by a thread that is about to wait. Returns false if the thread was already unparked
+    /// and must not wait.
     pub(crate) fn park(&self) -> bool {
-        // Relaxed: a caller of `unpark` that finds PARKED reads the thread's record under that
-        // record's lock.
+        // Relaxed is enough, because a caller of `unpark` that finds PARKED reads the thread's
+        // record under that record's lock.
         if self.0.compare_exchange(RUNNING, PARKED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             return true;
         }
@@ -39,15 +39,15 @@ impl ParkWord {
         false
     }
 
-    /// Ends the thread's wait, for whatever cause, and takes a wake-up. Returns whether there was
-    /// one.
+    /// Ends the thread's wait, whatever ended it, and consumes a wake-up. Returns whether there was
+    /// a wake-up.
     pub(crate) fn end_park(&self) -> bool {
-        // Acquire: everything written before `unpark` is visible after this, also if a time-out
-        // ended the wait.
+        // Acquire, so that everything written before `unpark` is visible after this, even if a
+        // time-out ended the wait.
         self.0.swap(RUNNING, Ordering::Acquire) == UNPARKED
     }
 
-    /// Wakes the thread. Returns true if it was parked, so that the caller has to queue it.
+    /// Wakes the thread. Returns true if it was parked and the caller must queue it.
     pub(crate) fn unpark(&self) -> bool {
         self.0.swap(UNPARKED, Ordering::AcqRel) == PARKED
     }

@@ -1,5 +1,5 @@
-//! The atomics and locks of which the words of a thread are made. Under `cfg(loom)` they are
-//! loom's, so that the models test the shipped functions.
+//! The atomics and locks that a thread's record is built from. Under `cfg(loom)` they are loom's,
+//! so that the models test the shipped functions.
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, fence};
@@ -18,7 +18,7 @@ pub(crate) mod modelled {
 }
 
 /// Locks, and ignores poisoning. No user code runs under a lock, and our code leaves the state
-/// whole even if it panics.
+/// consistent even if it panics.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Which process this is. A forked child has a copy of everything except the threads.
+//! Identifies the process. A forked child has a copy of everything except the threads.
 
 use core::cell::Cell;
 
@@ -15,13 +15,13 @@ use crate::{host, kernel_thread, overflow};
 static REGISTRATION: Registration = Registration::new();
 
 thread_local! {
-    /// Some if the calling thread was a runtime's thread when it forked this process. The flag is
-    /// whether its body has panicked since.
+    /// `Some` if the calling thread was a runtime's thread when it forked this process. The flag
+    /// says whether the thread's body has panicked since then.
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// A function that the thread that forked calls in each child. Its argument is the runtime's thread
-/// which that thread was in the parent, if any.
+/// A function that is called in each child by the thread that forked. Its argument is the id of
+/// that thread in the parent, if it was a runtime's thread.
 static IN_THE_CHILD: OnceBox<fn(Option<ThreadId>)> = OnceBox::new();
 
 /// Registers `hook`, which is then called in each child. Only one part of the crate has such a
@@ -44,8 +44,8 @@ extern "C" fn child() {
     }
 }
 
-/// The calling process. The first call registers a handler of forks with the platform. If that
-/// fails for lack of memory, a child knows nothing of its fork.
+/// Returns the calling process. The first call registers a handler of forks with the platform. If
+/// that fails for lack of memory, a child does not notice its fork.
 pub(crate) fn this() -> Process {
     #[cfg(unix)]
     REGISTRATION.ensure(|| {
@@ -56,8 +56,8 @@ pub(crate) fn this() -> Process {
     Process::this()
 }
 
-/// Whether the caller was a runtime's thread when it forked this process. Then the caller is this
-/// process's only thread, unless it has started others.
+/// Returns whether the caller was a runtime's thread when it forked this process. If so, the caller
+/// is this process's only thread, unless it has started others.
 #[inline]
 pub(crate) fn is_child() -> bool {
     CHILD.get().is_some()

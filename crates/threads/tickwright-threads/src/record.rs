@@ -1,5 +1,6 @@
-//! What a runtime knows about a thread, in memory that is not freed while the runtime exists. So an
-//! old id still leads to a record, and the record's generation shows that the id is stale.
+//! The record in which a runtime stores what it knows about a thread. Records are not freed while
+//! the runtime exists, so an old id still leads to a record, whose generation shows that the id is
+//! stale.
 #![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
@@ -22,30 +23,30 @@ use crate::wake_flags::WakeFlags;
 
 /// No record: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The most shards. The number of a record has the shard in the upper bits, and the place in the
-/// lower `PLACE_BITS`.
+/// The most shards. The upper bits of a record's number are the shard, and the lower `PLACE_BITS`
+/// bits are the place in the shard.
 pub(crate) const MOST_SHARDS: usize = 256;
 const PLACE_BITS: u32 = 24;
 /// The size of a shard's first chunk, in records; each later chunk is twice as large.
 const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
-/// One thread, or a free place for a thread. A model stores a value of type `S`, with which it ends
-/// the platform's thread.
+/// The record of one thread, or a free record. A model stores a value of type `S` in it, which it
+/// needs to end the platform's thread.
 pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
-    /// Of a kernel thread.
+    /// Used for a kernel thread.
     pub(crate) park: ParkWord,
     /// Used for a thread of the M:N model.
     pub(crate) wake_flags: WakeFlags,
     /// Used for a thread of the M:N model.
     pub(crate) section: Section,
-    /// The thread to wake at this thread's end: the bits of a thread of this runtime, or 0, see
-    /// `slow`. Written before `expect`.
+    /// The thread to wake when this thread ends: the bits of the id of a thread of this runtime, or
+    /// 0 if `slow` names the waiter. Written before `expect`.
     pub(crate) joiner: AtomicU64,
     /// The thread whose end this thread waits for; 0 if there is none.
     joining: AtomicU64,
-    /// What its body returned. Written before `finish`.
+    /// The value that the thread's body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
     /// Whether a field of `slow` is set.
     pub(crate) has_slow: AtomicU32,
@@ -61,13 +62,13 @@ pub(crate) struct Record<S> {
     slow: Mutex<Slow<S>>,
 }
 
-/// Fields that only few threads use, or only threads whose creation is expensive anyway.
+/// Fields that are used only by few threads, or only by threads whose creation is expensive anyway.
 pub(crate) struct Slow<S> {
     pub(crate) name: Option<Box<str>>,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
     /// The waiter to wake at the thread's end, if `joiner` is 0.
     pub(crate) joiner: Option<Waiter>,
-    /// The handle that wakes a kernel thread which has parked.
+    /// The handle that wakes the thread, if it is a kernel thread that has parked.
     pub(crate) thread: Option<KernelThread>,
     /// What is needed to end a joinable kernel thread.
     pub(crate) started: Option<S>,
@@ -145,14 +146,15 @@ impl<S> Record<S> {
         Ok(self.value.load(Ordering::Relaxed) as usize)
     }
 
-    /// From now on the thread of this record joins `other`, or no thread.
+    /// Notes that the thread of this record joins `other`, or that it no longer joins a thread.
     pub(crate) fn joins(&self, other: Option<ThreadId>) {
-        // Release: a thread that reads this also sees for which thread the record was issued.
+        // Release, so that a thread that reads this also sees for which thread the record was
+        // issued.
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes the record free for another thread. The one party that releases it calls this. The old
-    /// contents are dropped while no lock is held.
+    /// Makes the record free for another thread. Only the party that releases the record calls
+    /// this. The old contents are dropped while no lock is held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
             self.has_slow.store(0, Ordering::Relaxed);
@@ -193,7 +195,7 @@ fn chunk_of(place: u32) -> (usize, usize) {
     (k as usize, (place - FIRST_CHUNK * ((1 << k) - 1)) as usize)
 }
 
-/// The shard to which a record belongs.
+/// Returns the shard to which a record belongs.
 pub(crate) fn shard_of(number: u32) -> usize {
     (number >> PLACE_BITS) as usize
 }
@@ -204,7 +206,7 @@ impl<S> Table<S> {
         Self { shards: (0..shards.min(MOST_SHARDS)).map(|_| chunks()).collect(), series: Series::new() }
     }
 
-    /// The record with the given number, if it was ever used.
+    /// Returns the record with the given number, if it was ever used.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&Record<S>> {
         let shard = self.shards.get((number >> PLACE_BITS) as usize)?;
@@ -212,26 +214,28 @@ impl<S> Table<S> {
         shard.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// The record of the thread. The thread may have gone, which the words of the record show.
+    /// Returns the record of the thread. If the thread has already ended, the words of the record
+    /// show it.
     #[inline]
     pub(crate) fn find(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         self.get(id.record()).ok_or(JoinError::NoSuchThread)
     }
 
-    /// Whether `target` waits, directly or through others, for `me` to end. After `joins`.
+    /// Returns whether `target` waits, directly or through others, for `me` to end. Called after
+    /// `joins`.
     ///
-    /// If several threads close a circle at the same time, the thread whose fence is last sees
-    /// which threads all others join.
+    /// If several threads close a circle at the same time, the thread whose fence is last sees the
+    /// joins of all others.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // No thread waits for two others. So a chain that does not return to us ends, or leads into
-        // a circle of other threads. One of those threads will break that circle.
+        // A thread waits for at most one other thread. A chain that does not return to us therefore
+        // ends, or leads into a circle of other threads, one of which will break the circle.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);
-                // The generation is checked after the read. So the value belongs to this thread,
-                // and not to a later thread of the record.
+                // The generation is checked after the read, so the value belongs to this thread and
+                // not to a later thread of the record.
                 ThreadId::from_bits(next).filter(|_| record.join.exists(at.generation()))
             });
             match next {
@@ -243,7 +247,7 @@ impl<S> Table<S> {
         false
     }
 
-    /// All records that were ever used.
+    /// Returns all records that were ever used.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Record<S>> {
         self.shards.iter().flat_map(|shard| &shard.chunks).filter_map(OnceLock::get).flatten()
     }
@@ -254,7 +258,7 @@ impl FreeList {
         Self { shard: shard as u32, head: NONE, fresh: 0 }
     }
 
-    /// Takes a free record; returns its number too.
+    /// Takes a free record. Also returns its number.
     ///
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
@@ -273,8 +277,7 @@ impl FreeList {
         let shard = table.shards.get(self.shard as usize).ok_or(FULL)?;
         let chunk = shard.chunks.get(chunk).ok_or(FULL)?;
         if chunk.get().is_none() {
-            // The length of a chunk is that of all earlier chunks together, plus that of the first
-            // one.
+            // A chunk is as long as all earlier chunks together plus the first chunk.
             let length = (self.fresh + FIRST_CHUNK) as usize;
             let mut records = Vec::new();
             records.try_reserve_exact(length).map_err(|_| CreateError::OutOfMemory)?;

@@ -8,8 +8,7 @@ use tickwright_collections::{Avl, By, Dictionary as _, EntryKey, RedBlack, SlabD
 use crate::error::CreateError;
 use crate::id::ThreadId;
 
-/// The dictionary in which a runtime registers its threads. Each worker has a dictionary of its
-/// own.
+/// The dictionary in which a runtime registers its threads. Each worker has its own dictionary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RegistryKind {
     /// A red-black tree.
@@ -104,7 +103,7 @@ impl Registry {
         }
     }
 
-    /// The ids in order.
+    /// Appends the ids to `into`, in order.
     pub(crate) fn list(&self, into: &mut Vec<ThreadId>) {
         match &self.tree {
             Tree::RedBlack(tree) => into.extend(tree.iter().filter_map(|entry| tree.get(entry).ok())),

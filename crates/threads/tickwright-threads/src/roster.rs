@@ -1,8 +1,8 @@
 //! All threads of a runtime: their records, ids and registries, in shards.
 //!
 //! Both kinds of runtime have a roster. A shard is a free list of records and a registry, under one
-//! lock. Threads that create at the same time use different shards. A model keeps data of its own
-//! under the same lock.
+//! lock. Threads that create threads at the same time use different shards. Each model keeps its
+//! own data under the same lock.
 //!
 //! ```text
 //!   Roster ── Table: records by number, never given back      id = number of the record +
@@ -17,8 +17,8 @@
 //! 1. A record returns to the free list of the shard from which it came.
 //! 2. A thread holds the lock of at most one shard, or of all shards, locked in ascending order
 //!    (`live`).
-//! 3. In a forked child a lock may stay held for ever, because a thread of the parent held it. So
-//!    the child locks no shard.
+//! 3. A forked child locks no shard, because a lock that another thread of the parent held stays
+//!    locked forever in the child.
 
 use std::sync::PoisonError;
 
@@ -68,7 +68,7 @@ impl<X> Shard<X> {
 
 /// A type that contains a shard: the shard itself, or the shared part of a worker.
 pub(crate) trait HasShard {
-    /// The data under the lock beside the records and the registry.
+    /// The model's data under the lock.
     type Own;
 
     fn shard(&self) -> &Shard<Self::Own>;
@@ -82,8 +82,8 @@ impl<X> HasShard for Shard<X> {
     }
 }
 
-/// All threads of a runtime. `P` contains a shard; `S` is what a record keeps to end the platform's
-/// thread.
+/// All threads of a runtime. `P` contains a shard. `S` is the value in a record that a model needs
+/// to end the platform's thread.
 pub(crate) struct Roster<P, S> {
     table: Table<S>,
     places: Box<[P]>,
@@ -91,35 +91,36 @@ pub(crate) struct Roster<P, S> {
 }
 
 impl<P: HasShard, S> Roster<P, S> {
-    /// No threads. The shard of place `i` has the number `i`.
+    /// Creates a roster without threads. The shard of place `i` has the number `i`.
     pub(crate) fn new(places: Box<[P]>) -> Self {
         Self { table: Table::new(places.len()), places, process: process::this() }
     }
 
-    /// Whether the runtime's threads are in this process, which is no forked child.
+    /// Returns whether the runtime's threads are in this process, which is false in a forked child.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         self.process.is_this()
     }
 
-    /// All places, also in a forked child.
+    /// Returns all places. They can also be used in a forked child.
     #[inline]
     pub(crate) fn places(&self) -> &[P] {
         &self.places
     }
 
-    /// The places whose locks may be taken. In a forked child there are none.
+    /// Returns the places that can be locked. In a forked child there are none.
     fn lockable(&self) -> &[P] {
         if self.is_here() { &self.places } else { &[] }
     }
 
-    /// All records.
+    /// Returns all records.
     #[inline]
     pub(crate) fn table(&self) -> &Table<S> {
         &self.table
     }
 
-    /// The record of a thread, unless this is a forked child. The thread may have gone.
+    /// Returns the record of a thread, unless this is a forked child. The thread may already have
+    /// ended.
     ///
     /// # Errors
     /// `NoSuchThread`.
@@ -128,7 +129,7 @@ impl<P: HasShard, S> Roster<P, S> {
         if self.is_here() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
     }
 
-    /// The record of a thread that runs, or that was not joined yet.
+    /// Returns the record of a thread that runs, or that was not joined yet.
     ///
     /// # Errors
     /// `NoSuchThread`.
@@ -138,8 +139,9 @@ impl<P: HasShard, S> Roster<P, S> {
         if record.join.exists(id.generation()) { Ok(record) } else { Err(JoinError::NoSuchThread) }
     }
 
-    /// Registers a new thread: a free record, the next generation of it, an entry in the registry.
-    /// `name` sets the thread's name, and returns false if there is no memory for it.
+    /// Registers a new thread: takes a free record, issues its next generation, and adds an entry
+    /// to the registry. `name` sets the thread's name, and returns false if there is no memory for
+    /// it.
     ///
     /// # Errors
     /// `TooMany`: the shard is full. `OutOfMemory`.
@@ -152,7 +154,7 @@ impl<P: HasShard, S> Roster<P, S> {
     ) -> Result<(ThreadId, Registered), CreateError> {
         loop {
             let (number, record) = locked.free.take(&self.table)?;
-            // A record whose generations are used up never names a thread again.
+            // A record whose generations are used up is never used again.
             let Some(generation) = record.join.issue(is_detached) else { continue };
             let Some(id) = ThreadId::new(number, generation) else { continue };
             let error = match locked.registry.insert(id) {
@@ -176,7 +178,7 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Makes a record free for another thread. The one party that releases the record calls this.
+    /// Makes a record free for another thread. Only the party that releases the record calls this.
     #[inline]
     pub(crate) fn release(&self, id: ThreadId, record: &Record<S>) {
         record.release();
@@ -185,8 +187,8 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Claims a thread, and calls `wait_for_end` if the thread runs. `me` is the caller, if the
-    /// caller is a thread of this runtime. Returns the thread's outcome.
+    /// Claims a thread, and calls `wait_for_end` if the thread still runs. `me` is the caller's id
+    /// if the caller is a thread of this runtime. Returns the thread's outcome.
     pub(crate) fn join(
         &self,
         me: Option<ThreadId>,
@@ -214,16 +216,16 @@ impl<P: HasShard, S> Roster<P, S> {
         waited.map(|()| record)
     }
 
-    /// Called after a thread has written its outcome. Wakes the joiner, with `wake` if the joiner's
-    /// id is known; releases the record of a detached thread.
+    /// Called after a thread has written its outcome. Wakes the joiner, by `wake` if the joiner's
+    /// id is known. If the thread is detached, releases its record.
     #[inline]
     pub(crate) fn finish(&self, id: ThreadId, record: &Record<S>, wake: impl FnOnce(ThreadId)) {
         match record.join.finish() {
             Leaves::Detached => self.release(id, record),
             Leaves::Waited => match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
                 Some(joiner) => wake(joiner),
-                // The handle is copied first. If the joiner has already noticed the end, another
-                // thread may use the record and its fields by now.
+                // The handle is copied first, because the joiner may already have noticed the end,
+                // and another thread can then use the record and its fields.
                 None => {
                     if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                         joiner.wake();
@@ -234,7 +236,7 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Detaches a thread: nobody will join it.
+    /// Detaches a thread, which can no longer be joined.
     pub(crate) fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         let record = self.find(id)?;
         let released = match record.join.detach(id.generation())? {
@@ -255,22 +257,22 @@ impl<P: HasShard, S> Roster<P, S> {
         Ok(())
     }
 
-    /// The name of a thread that exists.
+    /// Returns the name of a thread that exists.
     pub(crate) fn name(&self, id: ThreadId) -> Option<String> {
         let record = self.find(id).ok()?;
         let name = record.slow(|slow| slow.name.as_deref().map(str::to_owned));
-        // The generation is checked after the read. So the name belongs to this thread, and not to
-        // a later thread of the record.
+        // The generation is checked after the read, so the name belongs to this thread and not to a
+        // later thread of the record.
         name.filter(|_| record.join.exists(id.generation()))
     }
 
-    /// Whether a thread is registered.
+    /// Returns whether a thread is registered.
     pub(crate) fn is_registered(&self, id: ThreadId) -> bool {
         let place = self.lockable().get(shard_of(id.record()));
         place.is_some_and(|place| place.shard().locked(|locked| locked.registry.contains(id)))
     }
 
-    /// The ids of all registered threads, shard by shard.
+    /// Returns the ids of all registered threads, shard by shard.
     pub(crate) fn threads(&self) -> Vec<ThreadId> {
         let mut all = Vec::new();
         for place in self.lockable() {
@@ -279,10 +281,10 @@ impl<P: HasShard, S> Roster<P, S> {
         all
     }
 
-    /// The number of registered threads.
+    /// Returns the number of registered threads.
     pub(crate) fn live(&self) -> usize {
-        // All shards are locked at the same time. A thread may create a thread in another shard and
-        // then end. With all locks the count never misses both.
+        // All shards are locked at the same time. Otherwise the count could miss both a thread that
+        // ends and a thread that it has just created in another shard.
         let mut shards = [const { None }; MOST_SHARDS];
         for (shard, place) in shards.iter_mut().zip(self.lockable()) {
             *shard = Some(place.shard().lock());

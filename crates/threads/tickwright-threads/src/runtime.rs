@@ -35,13 +35,13 @@ impl RuntimeHandle {
         Self { threads }
     }
 
-    /// The name of the model: `one-to-one` or `m:n`.
+    /// Returns the name of the model: `one-to-one` or `m:n`.
     #[must_use]
     pub fn model(&self) -> &'static str {
         self.threads.model()
     }
 
-    /// Whether the other handle belongs to the same runtime.
+    /// Returns whether the other handle belongs to the same runtime.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         core::ptr::addr_eq(Arc::as_ptr(&self.threads), Arc::as_ptr(&other.threads))
@@ -50,7 +50,7 @@ impl RuntimeHandle {
     /// Creates a thread.
     ///
     /// # Errors
-    /// [`CreateError`]; then the body was dropped, and all other threads go on.
+    /// [`CreateError`]; the body was then dropped, and no other thread is affected.
     pub fn create(
         &self,
         attributes: &Attributes,
@@ -62,7 +62,8 @@ impl RuntimeHandle {
         if created.is_ok() {
             host::count_call();
         } else {
-            // Threads that have to end before a creation succeeds may need the caller's worker.
+            // A later creation can succeed only after other threads have ended, and these may need
+            // the caller's worker.
             host::make_way();
         }
         created
@@ -125,11 +126,11 @@ impl RuntimeHandle {
         self.join_until(id, self.now() + timeout)
     }
 
-    /// Detaches the thread: nobody will join it, and its result is dropped when it ends.
+    /// Detaches the thread: it can no longer be joined, and its result is dropped when it ends.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] if the thread is detached already,
-    /// or being joined.
+    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] if the thread is already detached or
+    /// another thread is joining it.
     pub fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.detach(id)
     }
@@ -145,33 +146,33 @@ impl RuntimeHandle {
         Ok(())
     }
 
-    /// The thread's name, if it exists and was given one.
+    /// Returns the thread's name, if the thread exists and has a name.
     #[must_use]
     pub fn name(&self, id: ThreadId) -> Option<String> {
         self.threads.name(id)
     }
 
-    /// Whether the thread is registered: from before its creation returns until its body has ended.
-    /// Always false without a dictionary.
+    /// Returns whether the thread is registered, which it is from before its creation returns until
+    /// its body has ended. Always returns false without a dictionary.
     #[must_use]
     pub fn is_registered(&self, id: ThreadId) -> bool {
         self.threads.is_registered(id)
     }
 
-    /// A snapshot of the ids of all threads whose body has not ended, worker by worker, in order.
-    /// It is empty for a runtime without a dictionary.
+    /// Returns a snapshot of the ids of all threads whose body has not ended, by worker and then in
+    /// order. It is empty for a runtime without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()
     }
 
-    /// A snapshot of the number of threads whose body has not ended.
+    /// Returns a snapshot of the number of threads whose body has not ended.
     #[must_use]
     pub fn live(&self) -> usize {
         self.threads.live()
     }
 
-    /// The time on the runtime's clock.
+    /// Returns the time on the runtime's clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.threads.now()
@@ -189,7 +190,8 @@ impl RuntimeHandle {
         match self.spawn(&Attributes::new(), body)?.join() {
             Ok(value) => Ok(value),
             Err(JoinError::Panicked(panic)) => std::panic::resume_unwind(panic),
-            // This cannot happen: nobody else has the thread's id, and the thread waits for nobody.
+            // This cannot happen, because no other thread has the thread's id, and the thread waits
+            // for no other thread.
             Err(_) => Err(CreateError::Closed),
         }
     }
@@ -205,7 +207,7 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// The thread.
+    /// x
     #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
@@ -239,13 +241,13 @@ impl<T> Drop for JoinHandle<T> {
 pub enum Model {
     /// The platform's threads.
     OneToOne(OneToOne),
-    /// Threads are stacks that workers run. This needs Unix: elsewhere the start of the runtime
-    /// returns [`RuntimeError::Unsupported`].
+    /// Threads are stacks that workers run. This needs Unix. On other platforms the start of the
+    /// runtime returns [`RuntimeError::Unsupported`].
     ManyToMany(ManyToMany),
 }
 
 impl Model {
-    /// An upper bound on what the start of the runtime allocates, in bytes.
+    /// Returns an upper bound on what the start of the runtime allocates, in bytes.
     fn memory(&self) -> usize {
         const LEAST: usize = 64 << 10;
         match self {
@@ -257,9 +259,9 @@ impl Model {
 
 /// Owns the threads of one model. Threads that create and join others use a [`RuntimeHandle`].
 ///
-/// Its drop waits until every thread has ended, then ends the workers. If a thread never ends, the
-/// drop waits for ever. If one of the runtime's own threads drops it, the drop does not wait: the
-/// last thread to end cleans up.
+/// Dropping the runtime waits until every thread has ended, and then ends the workers. If a thread
+/// never ends, the drop waits forever. If one of the runtime's own threads drops the runtime, the
+/// drop does not wait, and the last thread that ends cleans up.
 #[derive(Debug)]
 pub struct Runtime {
     handle: RuntimeHandle,
@@ -281,7 +283,7 @@ impl Runtime {
         Ok(Self { handle: RuntimeHandle::new(threads) })
     }
 
-    /// A handle for code that outlives this borrow.
+    /// Returns a handle, which can outlive this borrow.
     #[must_use]
     pub fn handle(&self) -> RuntimeHandle {
         self.handle.clone()

@@ -1,7 +1,8 @@
 //! Sections in which a thread does not yield, although it makes counted calls.
 //!
 //! Only the thread itself uses its value, on its worker. The value belongs to the thread and not to
-//! the worker: if the thread has to wait in a section, the other threads of the worker are in none.
+//! the worker, because if the thread waits in a section, the other threads of the worker are in no
+//! section.
 
 use crate::primitive::{AtomicU32, Ordering};
 
@@ -17,7 +18,7 @@ impl Section {
         Self(AtomicU32::new(0))
     }
 
-    /// The next thread of the record is in no section.
+    /// Resets the value, so that the next thread of the record is in no section.
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -39,7 +40,8 @@ impl Section {
         is_due
     }
 
-    /// Whether the thread is in a section. Then it will yield at the end of the outermost one.
+    /// Returns whether the thread is in a section. If so, it will yield at the end of the outermost
+    /// section.
     pub(crate) fn postpones(&self) -> bool {
         let word = self.word();
         let is_inside = word >= ONE;

@@ -1,8 +1,8 @@
-//! The stacks of kernel threads as the platform tells of them.
+//! The stacks of kernel threads, as reported by the platform.
 
 use core::ops::Range;
 
-/// The size of a page, in bytes.
+/// Returns the size of a page, in bytes.
 #[cfg(unix)]
 pub(crate) fn page() -> usize {
     use core::num::NonZeroUsize;
@@ -20,7 +20,7 @@ pub(crate) fn page() -> usize {
     PAGE.get_or_init(ask).get()
 }
 
-/// The size of a page, in bytes.
+/// Returns the size of a page, in bytes.
 #[cfg(not(unix))]
 pub(crate) fn page() -> usize {
     4096
@@ -32,7 +32,7 @@ pub(crate) fn in_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(page())
 }
 
-/// The addresses of the calling kernel thread's stack.
+/// Returns the addresses of the calling kernel thread's stack.
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     let mut attr = crate::attr::Attr::of_caller()?;
@@ -42,7 +42,7 @@ pub(crate) fn own_stack() -> Option<Range<usize>> {
     (got == 0).then(|| at.addr()..at.addr() + len)
 }
 
-/// The addresses of the calling kernel thread's stack.
+/// Returns the addresses of the calling kernel thread's stack.
 #[cfg(target_vendor = "apple")]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     // SAFETY: 1. The call has no arguments and no preconditions.
@@ -54,7 +54,7 @@ pub(crate) fn own_stack() -> Option<Range<usize>> {
     Some(end - len..end)
 }
 
-/// The addresses of the calling kernel thread's stack.
+/// Returns the addresses of the calling kernel thread's stack.
 #[cfg(windows)]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     unsafe extern "system" {
@@ -66,7 +66,8 @@ pub(crate) fn own_stack() -> Option<Range<usize>> {
     Some(low..high)
 }
 
-/// The addresses of the calling kernel thread's stack: the platform does not say.
+/// Returns `None`, because the platform does not report the addresses of the calling kernel
+/// thread's stack.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple", windows)))]
 pub(crate) fn own_stack() -> Option<Range<usize>> {
     None

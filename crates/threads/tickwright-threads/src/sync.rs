@@ -1,5 +1,5 @@
-//! Locks, condition variables and mailboxes for threads of every model, and for those that no
-//! runtime knows. While an M:N thread waits, its worker runs other threads.
+//! Locks, condition variables and mailboxes for threads of every model, and for threads that belong
+//! to no runtime. While an M:N thread waits, its worker runs other threads.
 
 mod channel;
 mod condvar;

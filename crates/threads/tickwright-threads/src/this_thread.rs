@@ -1,9 +1,9 @@
-//! Functions that a thread calls for itself. On threads that no runtime knows, they act like those
-//! of the standard library.
+//! Functions that a thread calls for itself. On threads that belong to no runtime, they act like
+//! the functions of the standard library.
 //!
-//! All these functions work in destructors of `thread_local!` variables, in those of the platform's
-//! keys, and in handlers of `exit`. At that point no runtime knows its kernel thread any more. In
-//! every model the same holds for a thread in a child that it has forked.
+//! All these functions also work in destructors of `thread_local!` variables, in destructors of the
+//! platform's keys, and in handlers of `exit`. At that point the kernel thread no longer belongs to
+//! a runtime. In every model, this also holds for a thread in a child that it has forked.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -18,20 +18,20 @@ use crate::kernel_thread::{self, KernelThread};
 use crate::many;
 use crate::runtime::RuntimeHandle;
 
-/// The runtime of the calling thread.
+/// Returns the runtime of the calling thread.
 #[must_use]
 pub fn handle() -> Option<RuntimeHandle> {
     host::with(|host| RuntimeHandle::new(host.threads()))
 }
 
-/// The addresses of the calling thread's stack without its guard, if a runtime created the thread
-/// and knows the addresses.
+/// Returns the addresses of the calling thread's stack without its guard, if a runtime created the
+/// thread and knows the addresses.
 #[must_use]
 pub fn stack() -> Option<Range<usize>> {
     host::with(|host| host.stack())?
 }
 
-/// Lets other threads run. The caller goes behind the ready threads.
+/// Lets other threads run. The caller is queued after the ready threads.
 #[inline]
 pub fn yield_now() {
     if !many::yield_now() {
@@ -39,8 +39,8 @@ pub fn yield_now() {
     }
 }
 
-/// Waits until the calling thread is [unparked](RuntimeHandle::unpark). Returns at once if it was
-/// unparked since its last park. It may return without cause, so call it in a loop.
+/// Waits until the calling thread is [unparked](RuntimeHandle::unpark). Returns at once if the
+/// thread was unparked since its last park. It can return spuriously, so call it in a loop.
 #[inline]
 pub fn park() {
     if !many::park() {
@@ -58,8 +58,8 @@ pub fn park_timeout(timeout: Duration) {
     park_until(host::after(timeout));
 }
 
-/// Waits until the runtime's clock shows `at`. Never returns sooner. If the clock shows `at`
-/// already, the call lets the other threads of the caller's worker run.
+/// Waits until the runtime's clock shows `at`, and never returns sooner. If the clock already shows
+/// `at`, the call lets the other threads of the caller's worker run.
 pub fn sleep_until(at: Instant) {
     if !host::wait_until(at) {
         return host::make_way();
@@ -72,13 +72,15 @@ pub fn sleep(duration: Duration) {
     sleep_until(host::after(duration));
 }
 
-/// Calls `use_it`. Meanwhile no counted call of the calling thread yields unless it has to wait, so
-/// that `use_it` may hold a lock of the standard library or of the platform across such calls.
+/// Calls `use_it` in a section without yields: a counted call yields only if it has to wait.
+/// `use_it` can therefore hold a lock of the standard library or of the platform across counted
+/// calls that need not wait.
 ///
-/// This matters in the M:N model alone, where one of 64 to 128 counted calls
-/// [yields](crate#threads-that-never-wait). If a creation yielded while the thread held a lock of
-/// the standard library, and another thread of the worker locked it, both would wait for ever. Lock
-/// and unlock inside of the section, because a yield that is due happens at the end of the section:
+/// This matters only in the M:N model, where one of 64 to 128 counted calls
+/// [yields](crate#threads-that-never-wait). Example: a thread holds a lock of the standard library,
+/// and a creation yields. If another thread of the worker then locks it, both threads wait forever.
+/// Lock and unlock inside of the section, because a yield that is due happens at the end of the
+/// section:
 ///
 /// ```
 /// # use std::sync::{Mutex, PoisonError};
@@ -93,19 +95,19 @@ pub fn sleep(duration: Duration) {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Sections may be nested. The end of the outermost one yields if a call inside would have yielded,
-/// so a loop of sections does not keep its worker. A section has these limits:
+/// Sections may be nested. The end of the outermost section yields if a call inside would have
+/// yielded, so a loop of sections does not occupy its worker forever. A section has these limits:
 ///
 /// - A call that has to wait lets other threads run, and so does [`yield_now`]. These calls never
 ///   have to wait: creations of threads of an M:N runtime, [`unpark`](RuntimeHandle::unpark),
 ///   notifications of a [`Condvar`](crate::sync::Condvar), `try_send`, `try_recv`, and a `send` to
-///   an unbounded mailbox. All other counted calls may have to.
-/// - Until the end of the section no other thread of the worker goes on, and no sleeper wakes.
+///   an unbounded mailbox. All other counted calls can have to wait.
+/// - Until the end of the section no other thread of the worker runs, and no sleeper wakes.
 ///   Therefore keep the section short.
 /// - A thread of another worker that wants the lock blocks its worker until the lock is free.
 ///
-/// A section costs less than 200 instructions, and a yield if one is due. In the other model this
-/// function only calls `use_it`.
+/// A section costs less than 200 instructions, and a yield if one is due. In the one-to-one model
+/// this function only calls `use_it`.
 pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     struct Section;
     impl Drop for Section {
@@ -120,14 +122,14 @@ pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
 }
 
 /// Begins a section like that of [`without_yields`], for code that cannot pass a closure. End it by
-/// [`allow_yields`] on the same thread. Without that end, no counted call of the thread yields any
-/// more. Sections may be nested.
+/// [`allow_yields`] on the same thread. If the section is never ended, no counted call of the
+/// thread yields any more. Sections may be nested.
 pub fn forbid_yields() {
     host::with(|host| host.forbid_yields());
 }
 
-/// Ends the section that the last [`forbid_yields`] has begun. Yields if a yield is due, unless the
-/// thread unwinds. Outside of a section it does nothing.
+/// Ends the section that the last [`forbid_yields`] began. Yields if a yield is due, unless the
+/// thread is unwinding. Outside of a section it does nothing.
 pub fn allow_yields() {
     host::with(|host| host.allow_yields());
 }
@@ -138,7 +140,7 @@ fn park_by_host(until: Option<Instant>) {
     }
 }
 
-/// Parks a thread that no runtime knows: only the standard library's `unpark` can wake it.
+/// Parks a thread that belongs to no runtime. Only the standard library's `unpark` can wake it.
 fn park_unknown(until: Option<Instant>) {
     let most = until.map(|at| at.duration_since(host::machine_now()));
     match most {
@@ -149,11 +151,12 @@ fn park_unknown(until: Option<Instant>) {
     }
 }
 
-/// How long a park lasts at a time when no thread can end it any more.
+/// How long a park lasts if no thread can end it any more.
 const BLIND: Duration = Duration::from_millis(1);
 
-/// Whether the standard library still knows the calling thread. It forgets a thread after its last
-/// destructors. If that thread then parks, it ends the process.
+/// Returns whether the standard library still knows the calling thread. The standard library
+/// forgets a thread after the thread's last destructors. If the thread parks after that, the
+/// standard library ends the process.
 fn can_park() -> bool {
     thread_local! {
         static FORGOTTEN: Cell<bool> = const { Cell::new(false) };

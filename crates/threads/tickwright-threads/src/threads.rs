@@ -23,7 +23,8 @@ pub(crate) enum Wait {
 /// The operations of a model of threads. [`RuntimeHandle`](crate::RuntimeHandle) describes them.
 pub(crate) trait Threads: Send + Sync {
     fn model(&self) -> &'static str;
-    /// Any thread may call this. After an error the body was dropped, and nothing else has changed.
+    /// Creates a thread. Any thread can call this. After an error the body was dropped, and nothing
+    /// else has changed.
     fn create(&self, attributes: &Attributes, body: Body) -> Result<ThreadId, CreateError>;
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError>;
     fn detach(&self, id: ThreadId) -> Result<(), JoinError>;

@@ -1,9 +1,9 @@
 //! The list of threads that wait for something to change.
 //!
-//! A thread enters the list, where others find it, and then waits. Whoever changes what it waits
-//! for wakes it. A wake-up that comes before the wait is kept. A wait may return without cause, so
-//! it stands in a loop. A waiter for whose place there is no memory is found by nobody, and looks
-//! again every millisecond.
+//! A thread enters the list, where others find it, and then waits. The thread that changes the
+//! awaited state wakes it. A wake-up that comes before the wait is not lost. A wait can return
+//! spuriously, so it is called in a loop. If there is no memory for a waiter's place in the list,
+//! no thread can find the waiter, and it checks the state again every millisecond.
 
 use core::fmt;
 use core::time::Duration;
@@ -22,27 +22,28 @@ mod models;
 
 /// Threads that wait for something to change. The thread that has waited longest is woken first.
 ///
-/// A passer-by may take a resource before the thread that was woken for it. The woken thread then
-/// enters the list again at its old place. The next wake-up finds that this thread has lost, and
-/// promises the resource to it. A passer-by does not take a promised resource. So a waiter loses at
-/// most once more, and nobody waits for ever.
+/// Another thread that was not in the list (a passer-by) can take a resource before the thread that
+/// was woken for it. The woken thread then enters the list again at its old place. The next wake-up
+/// sees that this thread has lost the resource, and promises it the next one. A passer-by never
+/// takes a promised resource, so no thread waits forever.
 ///
 /// A waiter enters the list, checks the awaited state again, and waits. Another thread changes the
-/// state, and then wakes. So the waiter sees the change, or the other thread finds the waiter in
-/// the list. If the check and the change share no lock, as in a failing `Mutex::try_lock`, both
-/// fences are needed. Without them the waiter may see the old state while `wake_one` sees an empty
-/// list. `wake_all` locks the list instead.
+/// state, and then wakes a waiter. Therefore either the waiter sees the change, or the other thread
+/// finds the waiter in the list. If the check and the change do not share a lock, as in a failing
+/// `Mutex::try_lock`, this needs the fences of `enter` and `wake_one`. Without the fences, the
+/// waiter could see the old state while `wake_one` sees an empty list. `wake_all` needs no fence
+/// because it locks the list.
 pub(crate) struct Waiters {
     /// The number of waiters in the list.
     count: AtomicU32,
     list: Mutex<List>,
-    /// The ticket of the waiter that has a promise; 0 if nobody has one. It is set under the list's
-    /// lock, and cleared by that waiter.
+    /// The ticket of the waiter that has a promise, or 0 if no waiter has one. It is set under the
+    /// list's lock, and that waiter clears it.
     promised: AtomicU64,
 }
 
 struct List {
-    /// In the order of their tickets.
+    /// The waiters in the order of their tickets.
     queue: VecDeque<Place>,
     next: u64,
 }
@@ -66,19 +67,19 @@ impl Default for Waiters {
     }
 }
 
-/// A place in the list, to be left.
+/// A place in the list, which its thread must leave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     number: u64,
-    /// False: there was no memory for the place.
+    /// False if there was no memory for the place.
     is_listed: bool,
 }
 
-/// How long a waiter without a place waits before it looks again.
+/// How long a waiter without a place waits before it checks the state again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Ticket {
-    /// Waits by `wait` until woken, or for a short time if nobody can wake the caller.
+    /// Waits by calling `wait`, or for a short time if no thread can wake the caller.
     pub(crate) fn wait_by(self, wait: impl FnOnce()) {
         if self.is_listed { wait() } else { host::wait_for(LOOK_AGAIN) }
     }
@@ -121,7 +122,7 @@ impl Waiters {
         Ticket { number, is_listed }
     }
 
-    /// Adds the caller at its old place: it was woken, but nothing was left for it.
+    /// Adds the caller at its old place, because it was woken but another thread took the resource.
     #[cold]
     fn enter_again(&self, Ticket { number, .. }: Ticket) -> Ticket {
         let waiter = host::waiter();
@@ -138,8 +139,8 @@ impl Waiters {
     }
 
     /// Calls `attempt` until it succeeds, and waits in the list between the attempts. Returns `Err`
-    /// if the clock of the caller's runtime shows `until`. An attempt that fails returns its input.
-    /// With `passes_on`, a wake-up that the caller has not used goes to another thread.
+    /// when the clock of the caller's runtime shows `until`. A failed attempt returns its input.
+    /// With `passes_on`, a wake-up that the caller has not used is passed on to another thread.
     #[inline]
     pub(crate) fn acquire<R, E>(
         &self,
@@ -152,8 +153,8 @@ impl Waiters {
             let ticket = self.enter();
             let acquired = self.acquire_as(ticket, until, passes_on, input, attempt);
             if self.done(ticket) && passes_on {
-                // Other threads have left the promised resource to the caller, which may not have
-                // taken it, or they wait for the end.
+                // Other threads left the promised resource to the caller, which may not have taken
+                // it. Some of them may also wait for the mailbox to close.
                 self.wake_all();
             }
             acquired
@@ -173,8 +174,8 @@ impl Waiters {
             input = match attempt(Some(ticket), input) {
                 Err(input) => input,
                 acquired => {
-                    // A wake-up that came after this attempt is for another resource that is still
-                    // there.
+                    // A wake-up that came after this attempt was for another resource, which is
+                    // still there.
                     if !self.leave(ticket) && passes_on {
                         self.wake_one();
                     }
@@ -192,8 +193,8 @@ impl Waiters {
         }
     }
 
-    /// Waits until woken. False: the clock of the caller's runtime shows `until`, and the caller
-    /// has left. Without a place it returns as if woken.
+    /// Waits until woken. Returns false if the clock of the caller's runtime shows `until`; the
+    /// caller has then left the list. A caller without a place returns as if woken.
     pub(crate) fn wait(&self, ticket: Ticket, until: Option<Instant>) -> bool {
         if !ticket.is_listed {
             if until.is_some_and(|at| host::now() >= at) {
@@ -205,7 +206,7 @@ impl Waiters {
         while !self.was_woken(ticket) {
             match until {
                 None => host::wait(),
-                // If the caller was woken at the last moment, that counts as woken.
+                // A wake-up at the last moment counts.
                 Some(at) if !host::wait_until(at) => return !self.leave(ticket),
                 Some(_) => {}
             }
@@ -213,15 +214,15 @@ impl Waiters {
         true
     }
 
-    /// Whether another thread than the caller has a promise.
+    /// Returns whether a thread other than the caller has a promise.
     #[inline]
     pub(crate) fn is_promised(&self, caller: Option<Ticket>) -> bool {
         let to = self.promised.load(Ordering::Relaxed);
         to != 0 && Some(to) != caller.map(|ticket| ticket.number)
     }
 
-    /// The caller, which has left, has what it waited for, or waits no more. True: that was
-    /// promised to it.
+    /// Called after the caller has left the list, because it has the resource or no longer waits
+    /// for it. Returns whether the resource was promised to the caller.
     fn done(&self, ticket: Ticket) -> bool {
         let promised = self.promised.load(Ordering::Relaxed) == ticket.number;
         if promised {
@@ -230,9 +231,9 @@ impl Waiters {
         promised
     }
 
-    /// Removes the caller from the list. Returns false if it was woken already; that wake-up
-    /// counts. O(waiters), like `was_woken`: lists are short, and a waiter looks once for each
-    /// wake-up.
+    /// Removes the caller from the list. Returns false if the caller was already woken; that
+    /// wake-up counts. It takes O(waiters), like `was_woken`, because lists are short and a waiter
+    /// calls these once for each wake-up.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
         let place = list.queue.iter().position(|each| each.ticket == ticket.number);
@@ -241,13 +242,13 @@ impl Waiters {
         left.is_some()
     }
 
-    /// Whether the caller was woken.
+    /// Returns whether the caller was woken.
     pub(crate) fn was_woken(&self, ticket: Ticket) -> bool {
         !self.list().queue.iter().any(|each| each.ticket == ticket.number)
     }
 
-    /// Wakes the waiter that has a promise, else the waiter that has waited longest. Called after
-    /// the awaited change. The common case is that nobody waits, so that check is inlined.
+    /// Wakes the waiter that has a promise, or else the waiter that has waited longest. Called
+    /// after the awaited change. In the common case no thread waits, so this check is inlined.
     #[inline]
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
@@ -287,7 +288,7 @@ impl Waiters {
         }
     }
 
-    /// Waits as long as `is_so` returns true.
+    /// Waits while `is_so` returns true.
     pub(crate) fn wait_while(&self, is_so: impl Fn() -> bool) {
         while is_so() {
             let ticket = self.enter();

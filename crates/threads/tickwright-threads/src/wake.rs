@@ -7,16 +7,16 @@ use crate::kernel_thread::KernelThread;
 
 /// A runtime whose threads are not kernel threads.
 pub(crate) trait Wake: Send + Sync {
-    /// Ends the wait of the thread, or its next wait. Nothing happens if the thread has gone.
+    /// Ends the wait of the thread, or its next wait. Does nothing if the thread has ended.
     fn wake(&self, id: ThreadId);
 }
 
-/// A handle that wakes a thread. A wake-up that comes before the wait is kept for it.
+/// A handle that wakes a thread. A wake-up that comes before the wait ends that wait.
 #[derive(Clone)]
 pub(crate) enum Waiter {
     /// A kernel thread.
     Kernel(KernelThread),
-    /// A thread of the given runtime.
+    /// The thread with this id in the given runtime.
     Of(Arc<dyn Wake>, ThreadId),
 }
 

@@ -1,5 +1,5 @@
-//! The wake-ups of an M:N thread: one word that all threads write, and one that its worker alone
-//! writes, without locked operations.
+//! The wake-ups of an M:N thread: one word that all threads write, and one word that only its
+//! worker writes, without locked instructions.
 //!
 //! A thread that has begun runs on one worker. A notifier on the same worker uses the worker's own
 //! word. A notifier elsewhere pushes the thread's record to the worker's remote queue, and the
@@ -9,15 +9,15 @@
 //! 1. Several threads may notify from elsewhere before the worker has received the record. Only one
 //!    of them pushes the record to the remote queue, so a record is never in two lists.
 //! 2. While the flags are closed, nothing is pushed. They open at the thread's first wait, which
-//!    finds earlier wake-ups. A thread that never waits pays nothing.
+//!    finds earlier wake-ups. A thread that never waits has no cost.
 //! 3. A thread whose record is in a remote queue, or on its way there, leaves only after the record
 //!    was received. The thread's end uses the same link of the record.
-//! 4. Everything written before a wake-up is visible after the wait that the wake-up ends. For this
-//!    `notify` releases, and the worker acquires when it opens the flags or receives the record.
-//!    All later steps are on the worker's own kernel thread.
-//! 5. A record's owner is the worker, from the thread's beginning to its end. Only that worker
-//!    writes its own number there. So a worker that finds its own number runs on the kernel thread
-//!    to which the worker's word belongs.
+//! 4. Everything written before a wake-up is visible after the wait that the wake-up ends. To
+//!    ensure this, `notify` releases, and the worker acquires when it opens the flags or receives
+//!    the record. All later steps run on the worker's own kernel thread.
+//! 5. The owner of a record is the thread's worker, from the thread's beginning to its end. Only a
+//!    worker itself writes its number as the owner. If a worker finds its own number there, it
+//!    therefore runs on the kernel thread that writes the worker's word.
 
 use crate::primitive::{AtomicU32, Ordering};
 
@@ -27,22 +27,23 @@ mod models;
 /// What a notification requests of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakeup {
-    /// Nothing: the thread has yielded, and is in a queue.
+    /// Nothing: the thread has yielded and is in a queue.
     Yielded = 0,
-    /// Go on.
+    /// x
     Wake = WAKE as isize,
-    /// Go on, and end the thread's next park too.
+    /// To continue, and to end the thread's next park too.
     Unpark = (WAKE | UNPARKED) as isize,
 }
 
-// In both words.
+// Used in both words.
 const WAKE: u32 = 1;
 const UNPARKED: u32 = 2;
-/// In the word that all threads write: no other thread may push the record to the remote queue.
+/// In the word that all threads write: the record is being or was pushed to the remote queue, and
+/// no other thread must push it.
 const QUEUED: u32 = 4;
 /// In the worker's word: threads elsewhere push the record to the remote queue.
 const OPEN: u32 = 8;
-/// In the worker's word: the thread has ended, and its record is still to be received.
+/// In the worker's word: the thread has ended, but its record has not been received yet.
 const ENDED: u32 = 16;
 
 /// The two words of one thread.
@@ -56,15 +57,15 @@ impl WakeFlags {
         Self { all: AtomicU32::new(QUEUED), own: AtomicU32::new(0) }
     }
 
-    /// Closes and empties the flags for another thread. The party that releases the record calls
+    /// Closes and clears the flags for another thread. The party that releases the record calls
     /// this.
     pub(crate) fn reset(&self) {
         self.all.store(QUEUED, Ordering::Relaxed);
         self.own.store(0, Ordering::Relaxed);
     }
 
-    /// Notifies from elsewhere. Returns true if the caller has to push the record to the remote
-    /// queue of its owner.
+    /// Notifies the thread from outside of its worker. Returns true if the caller must push the
+    /// record to the remote queue of its owner.
     #[inline]
     pub(crate) fn notify(&self, wakeup: Wakeup) -> bool {
         self.all.fetch_or(QUEUED | wakeup as u32, Ordering::AcqRel) & QUEUED == 0
@@ -98,7 +99,8 @@ impl WakeFlags {
         true
     }
 
-    /// Called after the thread has yielded: it is queued as if it were notified from elsewhere.
+    /// Called after the thread has yielded. The thread is queued as if another worker had notified
+    /// it.
     #[cold]
     pub(crate) fn yielded(&self) {
         if !self.has(OPEN) {
@@ -112,8 +114,8 @@ impl WakeFlags {
         self.change(OPEN | woken & (WAKE | UNPARKED), 0);
     }
 
-    /// Called when the thread is about to wait. Returns false if it was notified, so that it goes
-    /// on.
+    /// Called when the thread is about to wait. Returns false if the thread was already notified
+    /// and must not wait.
     #[inline]
     pub(crate) fn begin_wait(&self) -> bool {
         if !self.has(OPEN) {
@@ -124,26 +126,26 @@ impl WakeFlags {
         !woken
     }
 
-    /// The thread goes on.
+    /// Called when the thread continues after a wait.
     #[inline]
     pub(crate) fn end_wait(&self) {
         self.change(0, WAKE);
     }
 
-    /// Whether the thread was unparked since its last park.
+    /// Returns whether the thread was unparked since its last park.
     #[inline]
     pub(crate) fn is_unparked(&self) -> bool {
         self.has(UNPARKED)
     }
 
-    /// A park has ended.
+    /// Called when a park has ended.
     #[inline]
     pub(crate) fn end_park(&self) {
         self.change(0, UNPARKED);
     }
 
-    /// Closes the flags of a thread that has ended: nobody notifies it again. Returns false if the
-    /// worker must receive the thread's record first.
+    /// Closes the flags of a thread that has ended, so that no notification reaches it again.
+    /// Returns false if the worker must receive the thread's record first.
     #[inline]
     pub(crate) fn close(&self) -> bool {
         if !self.has(OPEN) {

@@ -152,7 +152,7 @@ pub fn slot() -> Slot {
     with(Timers::slot).sited()
 }
 
-/// The time: [`Timers::now`].
+/// Returns the time: [`Timers::now`].
 #[must_use]
 pub fn now() -> Instant {
     with(Timers::now)

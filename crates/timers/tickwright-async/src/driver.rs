@@ -20,7 +20,7 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// How often the thread woke up, and how many wakers panicked there.
+    /// Returns how often the thread woke up, and how many wakers panicked there.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let Self::Thread(place) = self else { return (0, 0) };
         let counts =

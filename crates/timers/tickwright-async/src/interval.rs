@@ -126,7 +126,7 @@ impl Interval {
         self.missed = behavior;
     }
 
-    /// The period.
+    /// Returns the period.
     #[must_use]
     pub fn period(&self) -> Duration {
         Duration::from_nanos(self.period)

@@ -112,7 +112,7 @@ const _: () = assert!(size_of::<Node>() == 56);
 unsafe impl Sync for Node {}
 
 impl Node {
-    /// A timer that is in no queue.
+    /// Creates a timer that is in no queue.
     pub(crate) fn new(core: &Arc<Core>, shard: u16) -> Self {
         Self {
             word: AtomicU32::new(State::Idle as u32),
@@ -147,7 +147,7 @@ impl Node {
         exchanged.map(drop).map_err(State::of)
     }
 
-    /// The tick of the deadline that the owner stored last.
+    /// Returns the tick of the deadline that the owner stored last.
     #[inline]
     pub(crate) fn due(&self) -> u64 {
         self.core.time.deadline(self.deadline.load(Ordering::Relaxed))

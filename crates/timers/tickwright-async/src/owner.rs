@@ -49,7 +49,7 @@ impl Flags {
         self.0 & Self::ARMED != 0
     }
 
-    /// Whether the next poll reads the clock, if the timer is armed.
+    /// Returns whether the next poll reads the clock, if the timer is armed.
     #[inline]
     const fn is_look(self) -> bool {
         self.0 & (Self::LOOK | Self::OTHER) != 0
@@ -106,20 +106,20 @@ impl Owner {
         }
     }
 
-    /// The core that the timer belongs to.
+    /// Returns the core that the timer belongs to.
     #[inline]
     pub(crate) fn core(&self) -> Option<&Arc<Core>> {
         debug_assert!(self.node.is_some(), "an owner has a timer until its drop");
         self.node.as_ref().map(|node| &node.core)
     }
 
-    /// When it is due, in nanoseconds.
+    /// Returns when the timer is due, in nanoseconds.
     #[inline]
     pub(crate) fn deadline(&self) -> u64 {
         self.deadline
     }
 
-    /// Whether a poll was ready, or the timer has fired for its deadline.
+    /// Returns whether a poll was ready, or the timer has fired for its deadline.
     pub(crate) fn is_elapsed(&self) -> bool {
         if self.flags.0 & Flags::OVER != 0 {
             return true;

@@ -176,7 +176,7 @@ impl Pools {
 }
 
 impl Pool {
-    /// Whether the timer's core still has a handle.
+    /// Returns whether the timer's core still has a handle.
     fn is_wanted(&self) -> bool {
         let any = self.idle.iter().chain(self.classes.iter().flatten()).next();
         any.is_some_and(|node| node.core.handles.load(Ordering::Relaxed) > 0)

@@ -50,14 +50,14 @@ pub(crate) fn fire(node: &Arc<Node>) {
     let _ = node;
 }
 
-/// The number of a timer in the record: the address of its node. A later time-out that uses the
-/// same node has the same number.
+/// Returns the number of a timer in the record: the address of its node. A later time-out that uses
+/// the same node has the same number.
 #[cfg(feature = "record")]
 fn number(node: &Arc<Node>) -> u64 {
     Arc::as_ptr(node).addr() as u64
 }
 
-/// The delay to a deadline, in ticks of the recorder's queue.
+/// Returns the delay to a deadline, in ticks of the recorder's queue.
 #[cfg(feature = "record")]
 fn ticks(node: &Node, recorder: &tickwright::record::QueueRecorder, deadline: u64) -> u64 {
     deadline.saturating_sub(node.core.time.now()).div_ceil(recorder.tick_ns())

@@ -39,8 +39,8 @@ pub struct TimerSettings {
 }
 
 impl TimerSettings {
-    /// The default: a resolution of 16.4 us, no slack, gathering of 400 us, a shard for each
-    /// processor, and the monotonic clock.
+    /// Creates the default settings: a resolution of 16.4 us, no slack, gathering of 400 us, a
+    /// shard for each processor, and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -119,12 +119,12 @@ impl Sleep {
         self.owner.reset(deadline);
     }
 
-    /// The deadline, by our clock.
+    /// Returns the deadline, by our clock.
     pub(crate) fn nanos(&self) -> u64 {
         self.owner.deadline()
     }
 
-    /// The time, by our clock.
+    /// Returns the time, by our clock.
     pub(crate) fn now(&self) -> u64 {
         self.owner.core().map_or(0, |core| core.time.now())
     }

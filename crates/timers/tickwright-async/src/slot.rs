@@ -121,7 +121,7 @@ impl Slot {
         self.owner.disarm();
     }
 
-    /// The deadline, if it is set.
+    /// Returns the deadline, if it is set.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.is_set.then(|| instant(self.owner.deadline()))

@@ -87,8 +87,8 @@ impl Time {
         if matches!(self.source, Source::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
     }
 
-    /// Whether this is the machine's clock. Tests use another clock, whose reads must be exact
-    /// rather than cheap.
+    /// Returns whether this is the machine's clock. Tests use another clock, whose reads must be
+    /// exact rather than cheap.
     #[inline]
     pub(crate) fn is_machine(&self) -> bool {
         matches!(self.source, Source::Machine)
@@ -102,18 +102,18 @@ impl Time {
         (tick + self.coalesced) & !self.coalesced
     }
 
-    /// The tick that contains `nanos`.
+    /// Returns the tick that contains `nanos`.
     #[inline]
     pub(crate) fn tick(&self, nanos: u64) -> u64 {
         self.ticks.now(time::Instant::from_nanos(nanos))
     }
 
-    /// When a tick begins. [`u64::MAX`] if it begins after the end of the clock.
+    /// Returns when a tick begins. [`u64::MAX`] if it begins after the end of the clock.
     pub(crate) fn start(&self, tick: u64) -> u64 {
         self.ticks.start(tick).as_nanos()
     }
 
-    /// The length of a tick.
+    /// Returns the length of a tick.
     pub(crate) fn resolution(&self) -> Duration {
         Duration::from_nanos(self.ticks.nanoseconds())
     }

@@ -54,7 +54,7 @@ impl<F> Timeout<F> {
         Self { value: future.into_future(), sleep }
     }
 
-    /// The future.
+    /// Returns the future.
     pub fn get_ref(&self) -> &F {
         &self.value
     }

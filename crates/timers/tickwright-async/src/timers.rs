@@ -112,8 +112,8 @@ impl Timers {
         TimerSettings::new().start()
     }
 
-    /// The time by the clock of these timers, as an instant of the standard library. With the clock
-    /// of the machine it differs from [`Instant::now`] by at most 100 ns.
+    /// Returns the time by the clock of these timers, as an instant of the standard library. With
+    /// the clock of the machine it differs from [`Instant::now`] by at most 100 ns.
     #[must_use]
     pub fn now(&self) -> Instant {
         instant(self.core.time.now())

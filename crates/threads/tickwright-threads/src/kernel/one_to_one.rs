@@ -1,4 +1,5 @@
-//! The one-to-one model: each of our threads is one of the platform's.
+//! The one-to-one model, in which each of our threads is a thread of the platform, and its
+//! settings: stacks, guard, dictionary and clock.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::error::RuntimeError;
 use crate::registry::RegistryKind;
 use crate::threads::Threads;
 
-/// Settings of the one-to-one model: each thread is one of the platform's.
+/// Settings of the one-to-one model, in which each thread is a thread of the platform.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, Model, OneToOne, Runtime};
@@ -38,8 +39,8 @@ impl Default for OneToOne {
 }
 
 impl OneToOne {
-    /// The defaults: stacks of 2 MiB from the platform with a guard of one page, a red-black tree,
-    /// and the monotonic clock.
+    /// Creates the default settings: stacks of 2 MiB from the platform with a guard of one page, a
+    /// red-black tree, and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -55,7 +56,7 @@ impl OneToOne {
         /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
+        /// The default size of a stack's guard, in bytes. With 0 there is no guard.
         guard(self, bytes: usize) { self.guard = bytes }
 
         /// How the stacks are allocated.

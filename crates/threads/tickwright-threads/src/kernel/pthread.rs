@@ -28,24 +28,23 @@ pub(crate) struct Pthread {
     pool: Arc<Pool>,
 }
 
-/// Our stacks that no thread runs on, and threads that were released without a join and may still
-/// run.
+/// Our stacks that are free, and the threads that were released without a join and may still run.
 #[derive(Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
     let_go: Mutex<Vec<Kept>>,
 }
 
-/// A thread and its stack, which is ours. One owner joins the thread, and the stack is in use until
-/// then.
+/// A thread that runs on one of our stacks. One owner joins the thread, and the stack is in use
+/// until then.
 pub(crate) struct Kept {
     thread: libc::pthread_t,
     mapping: Mapping,
 }
 
 /// Threads that outlived their pool, such as the thread that has dropped it. The next pool frees
-/// their stacks. In a forked child the threads belong to the parent: they are forgotten with their
-/// stacks.
+/// their stacks. In a forked child, the child discards this list, because the threads belong to the
+/// parent.
 static LEFT: OnceBox<ForkLock<Vec<Kept>>> = OnceBox::new();
 
 fn left() -> impl DerefMut<Target = Vec<Kept>> {
@@ -77,7 +76,7 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
-/// Joins the thread. If the platform can tell whether a thread is gone, an M:N caller does not
+/// Joins the thread. If the platform can tell whether a thread has exited, an M:N caller does not
 /// block its worker.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
@@ -91,7 +90,7 @@ fn wait_for(thread: libc::pthread_t) {
     }
 }
 
-/// Whether the thread is gone. If so, it has been joined.
+/// Returns whether the thread has exited. If so, it has been joined.
 #[cfg(target_os = "linux")]
 fn is_gone(thread: libc::pthread_t) -> bool {
     // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. A thread
@@ -99,7 +98,7 @@ fn is_gone(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
 }
 
-/// Whether the thread is gone. This waits for the thread, unless it is the caller.
+/// Returns whether the thread has exited. This waits for the thread, unless it is the caller.
 #[cfg(not(target_os = "linux"))]
 fn is_gone(thread: libc::pthread_t) -> bool {
     !is_the_caller(thread) && {
@@ -108,7 +107,7 @@ fn is_gone(thread: libc::pthread_t) -> bool {
     }
 }
 
-/// Removes the threads that are gone, and returns their stacks.
+/// Removes the threads that have exited, and returns their stacks.
 fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
@@ -123,10 +122,10 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
-/// Frees the stacks of the threads in `LEFT` that are gone by now.
+/// Frees the stacks of the threads in `LEFT` that have exited by now.
 ///
-/// The list is not locked meanwhile. If the platform cannot tell whether a thread is gone, this
-/// function waits for the thread. With the lock held, a fork would wait too.
+/// The list is not locked meanwhile. If the platform cannot tell whether a thread has exited, this
+/// function waits for the thread, and a held lock would make a fork wait too.
 fn free_left() {
     let mut threads = core::mem::take(&mut *left());
     stacks_of_gone(&mut threads).for_each(drop);
@@ -155,9 +154,9 @@ impl Drop for Pool {
 }
 
 impl Joinable {
-    /// Waits until the thread is gone, and frees its stack. A thread may call this for itself, from
-    /// a destructor of its thread-local variables. Such a call only releases the thread, and does
-    /// not wait.
+    /// Waits until the thread has exited, and frees its stack. A thread can call this for itself,
+    /// from a destructor of its thread-local variables. Such a call only releases the thread,
+    /// without a wait.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
             return;
@@ -181,8 +180,8 @@ impl Drop for Joinable {
             None => unsafe {
                 libc::pthread_detach(self.thread);
             },
-            // The thread still runs on our stack, perhaps in this very function: another thread
-            // joins it later.
+            // The thread still runs on our stack, perhaps in this function, so another thread joins
+            // it later.
             Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
@@ -196,7 +195,8 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// The size that the platform accepts for a stack of `bytes`: 128 KiB are the least on 64-bit Arm.
+/// Returns the size that the platform accepts for a stack of `bytes`. For example, 64-bit Arm needs
+/// at least 128 KiB.
 fn accepted(bytes: usize) -> usize {
     in_pages(bytes.max(libc::PTHREAD_STACK_MIN))
 }
@@ -207,7 +207,7 @@ impl Pthread {
         Self { stack: accepted(stack), guard: in_pages(guard), stacks, pool: Arc::default() }
     }
 
-    /// The sizes of a stack and its guard, in bytes, rounded up to whole pages.
+    /// Returns the sizes of a stack and its guard, in bytes, rounded up to whole pages.
     pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         let stack = attributes.stack.map_or(self.stack, accepted);
         let guard = attributes.guard.map_or(self.guard, in_pages);
@@ -253,7 +253,7 @@ impl Pthread {
         map(stack, guard)
     }
 
-    /// Only released threads are left. Waits for them, and unmaps all stacks.
+    /// Called when only released threads are left. Waits for them, and unmaps all stacks.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
@@ -272,8 +272,8 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
-/// Starts a worker. Its name is at most 15 bytes. The standard library would allocate a handle for
-/// the thread, and that allocation cannot be refused.
+/// Starts a worker. Its name is at most 15 bytes. The standard library is not used, because it
+/// would allocate a handle for the thread and end the process if that fails.
 pub(crate) fn start_worker(name: &str, run: Run) -> Result<Joinable, RuntimeError> {
     let name = shown_name(name);
     let named = try_box(move || {
@@ -290,7 +290,8 @@ pub(crate) fn start_worker(name: &str, run: Run) -> Result<Joinable, RuntimeErro
     }
 }
 
-// Every Unix has these functions. The crate `libc` does not know all of them on each.
+// Every Unix has these functions, but the crate `libc` does not declare all of them on each
+// platform.
 unsafe extern "C" {
     fn pthread_attr_setguardsize(attr: *mut libc::pthread_attr_t, bytes: usize) -> i32;
     fn pthread_attr_setstack(attr: *mut libc::pthread_attr_t, at: *mut c_void, bytes: usize) -> i32;
@@ -309,7 +310,7 @@ fn spawn(
             return CreateError::StackRefused { stack, guard, error: said };
         }
         // The platform returns the same error for a lack of threads and for a lack of memory for a
-        // stack. Mapping a stack of our own tells the two cases apart.
+        // stack. To tell the two cases apart, we map a stack ourselves.
         match mapping.is_none().then(|| map(stack, guard)) {
             None | Some(Ok(_)) => CreateError::TooMany { error: Some(said) },
             Some(Err(error)) => error,
@@ -361,7 +362,7 @@ fn spawn(
     }
 }
 
-/// The first 15 bytes of a name, and a zero.
+/// Returns the first 15 bytes of a name and a zero byte.
 pub(super) fn shown_name(name: &str) -> [u8; 16] {
     let mut text = [0; 16];
     for (to, from) in text.iter_mut().zip(name.bytes().take(15)) {

@@ -37,8 +37,8 @@ type Record = AnyRecord<Joinable>;
 /// rarely wait for the same lock.
 const SHARDS: usize = 16;
 
-/// The caller's shard. Each creator has a shard of its own if there are at most as many creators as
-/// shards.
+/// Returns the caller's shard. If there are at most as many creators as shards, each creator has
+/// its own shard.
 fn own_shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -75,7 +75,7 @@ impl Kernel {
         })
     }
 
-    /// Whether the caller is a thread of this runtime.
+    /// Returns whether the caller is a thread of this runtime.
     fn is_callers(&self) -> bool {
         host::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
     }
@@ -94,7 +94,7 @@ impl Kernel {
         self.roster.release(id, record);
     }
 
-    /// The main function of each thread.
+    /// Runs a thread from its beginning to its end.
     fn run(self: Arc<Self>, id: ThreadId, registered: Registered, body: Body) {
         let member = Member { runtime: Arc::clone(&self), id, has_parked: Cell::new(false) };
         // SAFETY: 1. The host is left before this function returns, and no panic can leave the
@@ -102,8 +102,8 @@ impl Kernel {
         unsafe { host::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
-            // The body has forked, and this thread is in the child. Locks of the runtime may be
-            // held for ever.
+            // The body has forked, and this thread is in the child. Locks of the runtime can be
+            // held forever.
             process::child_has_ended(outcome.is_err());
             drop_quietly(outcome);
             process::end_the_child();
@@ -113,12 +113,14 @@ impl Kernel {
         self.unregister(id, registered);
         if let Ok(record) = self.roster.table().find(id) {
             record.leave(outcome);
-            // The joiner of a kernel thread leaves a handle and no id, so `wake` has nothing to do.
+            // The joiner of a kernel thread stores a handle and not its id, so `wake` has nothing
+            // to do.
             self.roster.finish(id, record, |_| ());
         }
     }
 
-    /// Waits until the platform's thread is gone, if no other thread has.
+    /// Waits until the platform's thread has exited, unless another thread has already waited for
+    /// it.
     fn reap(&self, record: &Record) {
         if let Some(thread) = record.slow(|slow| slow.started.take()) {
             thread.join();
@@ -139,15 +141,15 @@ impl Threads for Kernel {
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let name = attributes.name.as_ref().map(Name::as_str);
         let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
-        // The overflow handler reads this second copy of the name, without the record's lock.
+        // The overflow handler reads this second copy of the name without the record's lock.
         let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = self.is_callers();
         let shard = self.roster.places().get(own_shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
         let registered = shard.locked(|locked| self.roster.register(locked, attributes.detached, |_| true));
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
-        // This check follows the registration. So either the thread that closes the runtime sees
-        // the new thread, or we see the closing here.
+        // This check comes after the registration. Therefore either the thread that closes the
+        // runtime sees the new thread, or we see the closing here.
         if self.closing.load(Ordering::SeqCst) && !inside {
             self.withdraw(id, record, registered);
             return Err(CreateError::Closed);
@@ -173,7 +175,8 @@ impl Threads for Kernel {
                 return Err(CreateError::OutOfMemory);
             }
         };
-        // The lock is held, so that a joiner that comes before we return finds the data to join.
+        // The lock is held during the start, so that a joiner that comes before we return finds the
+        // data that it needs to join.
         let started = record.slow(|slow| {
             slow.name = kept_name;
             slow.started = self.pthread.start(attributes, run)?;
@@ -241,7 +244,7 @@ impl Threads for Kernel {
     }
 }
 
-/// A thread of the runtime. It has a kernel thread of its own.
+/// A thread of the runtime, as the host of its own kernel thread.
 struct Member {
     runtime: Arc<Kernel>,
     id: ThreadId,

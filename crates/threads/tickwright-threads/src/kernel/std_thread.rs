@@ -33,8 +33,8 @@ pub(crate) struct Joinable {
     start: Arc<Start>,
 }
 
-/// An address that no other thread has at the same time. Destructors may call this, where the
-/// standard library has forgotten its handle of the thread.
+/// Returns an address that no other thread has at the same time. Destructors can call this even if
+/// the standard library has already forgotten the thread's handle.
 fn own_address() -> usize {
     thread_local! {
         static OWN: u8 = const { 0 };
@@ -43,8 +43,8 @@ fn own_address() -> usize {
 }
 
 impl Joinable {
-    /// Waits until the thread is gone. A thread may call this for itself, from a destructor of its
-    /// thread-local variables. Such a call only releases the thread, and does not wait.
+    /// Waits until the thread has exited. A thread can call this for itself, from a destructor of
+    /// its thread-local variables. Such a call only releases the thread, without a wait.
     pub(crate) fn join(self) {
         if self.start.thread.load(Ordering::Relaxed) != own_address() {
             let _ = self.thread.join();
@@ -57,7 +57,7 @@ impl Pthread {
         Self { stack: in_pages(stack), guard: in_pages(guard) }
     }
 
-    /// The sizes of a stack and its guard, in bytes, rounded up to whole pages.
+    /// Returns the sizes of a stack and its guard, in bytes, rounded up to whole pages.
     pub(crate) fn sizes(&self, attributes: &Attributes) -> (usize, usize) {
         (attributes.stack.map_or(self.stack, in_pages), attributes.guard.map_or(self.guard, in_pages))
     }
@@ -86,11 +86,11 @@ impl Pthread {
         }
     }
 
-    /// Nothing of a thread that is gone is left.
+    /// Does nothing, because a thread that has exited leaves nothing to free.
     pub(crate) fn clear(&self) {}
 }
 
-/// The standard library has shown the name.
+/// Returns nothing, because the standard library has already set the name.
 pub(super) fn shown_name(_: &str) -> [u8; 0] {
     []
 }

@@ -1,8 +1,8 @@
-//! A stack that its thread can leave in the middle of a function, and resume there.
+//! A context: a stack that its thread can leave in the middle of a function, to resume there later.
 //!
 //! There are two back ends: the real switch, and a portable one that every platform and every
-//! checker supports. In the portable one each stack is a kernel thread, and a baton names the one
-//! that runs. The code above uses only [`Context`] and [`pause()`].
+//! checker supports. In the portable one each stack is a kernel thread, and a baton determines
+//! which of them runs. The rest of the model uses only [`Context`] and [`pause()`].
 
 mod baton;
 mod pause;
@@ -15,7 +15,7 @@ use self::baton::{Baton, Threaded};
 pub(super) use self::pause::{PORTABLE_STACK, Pause, Way};
 use crate::mapping::Mapping;
 
-/// A mapping, as a stack for the switch.
+/// A mapping, in the form that the switch needs for a stack.
 pub(super) struct On {
     mapping: Mapping,
     /// Registers the stack, so that valgrind recognizes a switch of stacks.
@@ -35,7 +35,7 @@ impl On {
     }
 }
 
-/// The address of one end of the mapping, guard included.
+/// Returns the address of one end of the mapping, guard included.
 fn pointer(address: usize) -> StackPointer {
     // No mapping starts or ends at 0.
     StackPointer::new(address).unwrap_or(StackPointer::MIN)

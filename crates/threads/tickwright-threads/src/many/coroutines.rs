@@ -1,4 +1,4 @@
-//! Threads of this model as schedulers and shards see them: each has an identity of its own, and
+//! Makes schedulers and shards recognize the threads of this model: each has its own identity, and
 //! its wait does not block its worker.
 
 use core::num::NonZeroU64;
@@ -40,7 +40,7 @@ impl Coroutines for Stacks {
 
 /// Called when a runtime of this model starts.
 pub(super) fn notice() {
-    // The result is ignored. If it is false, either another library was first, or an earlier
-    // runtime of this model was.
+    // The result is ignored. If it is false, another library or an earlier runtime of this model
+    // has already registered.
     let _ = register(&Stacks);
 }

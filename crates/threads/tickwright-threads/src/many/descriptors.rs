@@ -13,23 +13,24 @@ use super::remote::Remote;
 use crate::error;
 use crate::id::ThreadId;
 
-/// Which threads wait for what. Waiting and waking are O(1) beside the system calls, and O(k) where
-/// k threads wait for one descriptor.
+/// The threads that wait for descriptors. Beginning a wait and waking a thread take O(1) plus the
+/// system calls, or O(k) if k threads wait for the same descriptor.
 ///
-/// Memory is allocated when a thread begins to wait, which may be refused. The worker allocates
-/// none while it looks.
+/// Memory is allocated only when a thread begins to wait, and that call can fail. The worker
+/// allocates no memory while it polls.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// The poller knows exactly these descriptors, each under its own number.
+    /// The poller watches exactly these descriptors. The key of each is its number.
     waiting: HashMap<i32, Waiting>,
-    /// How many threads these are.
+    /// The number of threads in `waiting`.
     threads: usize,
     events: Events,
-    /// Empty, with room for all of these threads, except between `look` and `give_back`.
+    /// A list with room for all of these threads. It is empty, and `look` lends it out until
+    /// `give_back`.
     ready: Vec<ThreadId>,
 }
 
-/// How many events one look takes at most.
+/// The largest number of events that one poll takes.
 const EVENTS: NonZero<usize> = NonZero::new(256).unwrap();
 
 /// The threads that wait for one descriptor: at least one.
@@ -44,12 +45,12 @@ impl Waiting {
         if writable { &mut self.writers } else { &mut self.readers }
     }
 
-    /// Makes room for one thread more.
+    /// Makes room for one more thread.
     fn reserve(&mut self, writable: bool) -> io::Result<()> {
         self.side(writable).try_reserve(1).map_err(refused)
     }
 
-    /// What the poller is to look for.
+    /// Returns the event for which the poller must watch.
     fn interest(&self, fd: i32) -> Event {
         Event::new(fd as usize, !self.readers.is_empty(), !self.writers.is_empty())
     }
@@ -106,20 +107,21 @@ impl Descriptors {
         Ok(())
     }
 
-    /// Whether the thread still waits for the descriptor.
+    /// Returns whether the thread still waits for the descriptor.
     pub(super) fn waits(&self, fd: i32, writable: bool, id: ThreadId) -> bool {
         let waiting = self.waiting.get(&fd);
         waiting.is_some_and(|there| if writable { &there.writers } else { &there.readers }.contains(&id))
     }
 
-    /// Waits for so long at most, and says whose descriptors are ready. They wait no longer. The
-    /// list is to be given back.
+    /// Waits for at most `most`, and returns the threads whose descriptors are ready. These threads
+    /// no longer wait. The caller must return the list by `give_back`.
     pub(super) fn look(&mut self, remote: &Remote, most: Option<Duration>) -> Vec<ThreadId> {
         let mut ready = core::mem::take(&mut self.ready);
         let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
         let events = &mut self.events;
         events.clear();
-        // An error means that the wait was interrupted or gave no events: the worker looks again.
+        // An error means that the wait was interrupted or returned no events. The worker polls
+        // again later.
         let _ = poller.wait(events, most);
         for event in events.iter() {
             let fd = event.key as i32;
@@ -135,8 +137,8 @@ impl Descriptors {
             // returns.
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
-            // After an event the poller watches the descriptor no longer. If it cannot watch the
-            // descriptor again, the remaining threads go on, and look themselves.
+            // After an event the poller no longer watches the descriptor. If it cannot watch the
+            // descriptor again, the remaining threads are woken and try again themselves.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Where there is no switch of stacks: a runtime of this model does not start.
+//! The model on platforms without a switch of stacks: a runtime of this model does not start.
 
 mod settings;
 mod testing;

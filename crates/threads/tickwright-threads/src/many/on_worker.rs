@@ -1,4 +1,4 @@
-//! Which worker the caller runs on.
+//! Finds the worker on which the caller runs.
 
 use super::pool::WorkerPool;
 use super::worker::Worker;
@@ -7,7 +7,7 @@ use crate::host;
 /// Runs `worker` on this kernel thread.
 ///
 /// A panic on the worker's own stack, such as a panic of the user's clock, aborts the process. The
-/// worker's threads could not go on, and their stacks hold references to the worker.
+/// worker's threads could not continue, and their stacks hold references to the worker.
 pub(super) fn work_as(worker: &Worker) {
     struct Broken;
     impl Drop for Broken {
@@ -25,8 +25,8 @@ pub(super) fn work_as(worker: &Worker) {
     host::leave();
 }
 
-/// The worker of the calling kernel thread. Only this module uses the reference, and does not store
-/// it.
+/// Returns the worker of the calling kernel thread. Only this module uses the reference, and does
+/// not store it.
 #[inline(always)]
 fn own<'w>() -> Option<&'w Worker> {
     // SAFETY: 1. Workers are the only shared hosts. 2. The worker exists as long as it is entered
@@ -34,8 +34,8 @@ fn own<'w>() -> Option<&'w Worker> {
     unsafe { host::shared_host().cast::<Worker>().as_ref() }
 }
 
-/// The worker that runs the calling M:N thread. Only this module uses the reference, and does not
-/// store it.
+/// Returns the worker that runs the calling M:N thread. Only this module uses the reference, and
+/// does not store it.
 #[inline(always)]
 fn thread<'w>() -> Option<&'w Worker> {
     own().filter(|worker| worker.current().is_some())
@@ -51,7 +51,7 @@ pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
 /// Yields. Returns false if the caller is not a thread of a worker.
 ///
 /// This function and those below are inlined into the caller's loop. After a switch the processor
-/// predicts the return addresses of pending calls wrong. Each such misprediction costs more than
+/// mispredicts the return addresses of pending calls, and each such misprediction costs more than
 /// the switch.
 #[inline(always)]
 pub(crate) fn yield_now() -> bool {

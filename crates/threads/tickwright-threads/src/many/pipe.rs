@@ -13,7 +13,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     /// Both ends are closed on `exec`. On a platform without `pipe2`, a program that another thread
-    /// executes at this moment may inherit them.
+    /// executes at this moment can inherit them.
     pub(super) fn new() -> io::Result<Self> {
         let (read, write) = io::pipe()?;
         for end in [read.as_raw_fd(), write.as_raw_fd()] {
@@ -25,7 +25,8 @@ impl Pipe {
         Ok(Self { read, write })
     }
 
-    /// Wakes the thread that sleeps. If the pipe is full, the thread wakes anyway.
+    /// Wakes the thread that sleeps on the pipe. A full pipe is not an error, because the thread
+    /// wakes anyway.
     pub(super) fn write(&self) {
         let _ = (&self.write).write(b"w");
     }

@@ -37,11 +37,12 @@ impl Links for Table<()> {
     }
 }
 
-/// The least number of bytes that are mapped for a stack. The program's signal handlers run on the
-/// stack that they interrupt, and need room there.
+/// The smallest number of bytes that is mapped for a stack. The program's signal handlers run on
+/// the stack that they interrupt, and need room there.
 const LEAST_MAPPED: usize = 64 << 10;
 
-/// The size of a stack that gives its thread `stack` bytes: with room for handlers, in whole pages.
+/// Returns the size to map for a stack of `stack` bytes, with room for signal handlers and rounded
+/// up to whole pages.
 pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }
@@ -59,7 +60,7 @@ pub(crate) struct WorkerPool {
     pub(super) idle_workers: IdleWorkers,
     /// The worker that gets the next spread thread.
     pub(super) turn: AtomicU32,
-    /// Whether threads from outside may create no more threads.
+    /// Whether creations from outside of the runtime are refused.
     pub(super) closing: AtomicBool,
     /// Whether no thread is left, so that the workers end.
     pub(super) stopped: AtomicBool,
@@ -81,7 +82,8 @@ impl WorkerPool {
         self.keeper.now()
     }
 
-    /// The parts of the workers that other threads use. The last one is for creators from outside.
+    /// Returns the parts of the workers that other threads use. The last one is for creators from
+    /// outside.
     #[inline]
     pub(super) fn remotes(&self) -> &[Remote] {
         self.roster.places()
@@ -91,30 +93,30 @@ impl WorkerPool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The part that holds the worker's new threads, records and registry.
+    /// Returns the part that holds the worker's new threads, records and registry.
     #[inline]
     pub(super) fn queue(&self, worker: usize) -> &Remote {
         &self.remotes()[if self.settings.ways().global_queue { 0 } else { worker }]
     }
 
-    /// The part that caches the stacks that came with their threads; with a bound on stacks, it
-    /// caches all free stacks. If a worker kept free stacks to itself, no other creator could use
-    /// them. A creation could then fail although no thread runs.
+    /// Returns the part that caches the stacks that came with their threads. With a bound on stacks
+    /// it caches all free stacks: if each worker kept its free stacks, other creators could not use
+    /// them, and a creation could fail although no thread runs.
     pub(super) fn cache(&self) -> &Remote {
         self.queue(self.remotes().len() - 1)
     }
 
     // ---- threads come
 
-    /// Whether the attributes request a stack of the usual size, which is cached.
+    /// Returns whether the attributes request a stack of the usual size, which is cached.
     pub(super) fn is_usual(&self, attributes: &Attributes) -> bool {
         attributes.stack.is_none_or(|stack| with_room(stack) == self.settings.stack)
             && attributes.guard.is_none_or(|guard| in_pages(guard) == self.settings.guard)
     }
 
     pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        // The count never exceeds the bound, not even for a moment: otherwise another creator could
-        // be refused.
+        // The count never exceeds the bound, not even for a moment, because another creator could
+        // then be refused.
         let more = |have| if have < self.settings.most_stacks { Some(have + 1) } else { None };
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
@@ -139,7 +141,7 @@ impl WorkerPool {
         }
     }
 
-    /// A stack of the usual size.
+    /// Returns a stack of the usual size.
     pub(super) fn map_usual(&self) -> Result<Mapping, CreateError> {
         self.map(self.settings.stack, self.settings.guard)
     }
@@ -156,8 +158,8 @@ impl WorkerPool {
         })
     }
 
-    /// Creates a thread with a stack of its own. `from` is the place whose registry it enters. `to`
-    /// is its worker; without it, the next worker in turn.
+    /// Creates a thread with its own stack. `from` is the place in whose registry it is registered.
+    /// `to` is its worker, or `None` for the next worker in turn.
     pub(super) fn create_at(
         &self,
         from: usize,
@@ -176,9 +178,9 @@ impl WorkerPool {
         };
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
-        // This check follows the registration. So either the thread that closes the runtime sees
-        // the new thread, or we see the closing here. Threads of a closing runtime may still create
-        // threads.
+        // This check comes after the registration. Therefore either the thread that closes the
+        // runtime sees the new thread, or we see the closing here. Threads of a closing runtime can
+        // still create threads.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);
@@ -202,7 +204,8 @@ impl WorkerPool {
         Ok(id)
     }
 
-    /// Whether all workers share one cache of free stacks, instead of one cache for each worker.
+    /// Returns whether all workers share one cache of free stacks, instead of one cache for each
+    /// worker.
     #[inline]
     pub(super) fn keeps_for_all(&self) -> bool {
         self.settings.most_stacks < usize::MAX
@@ -220,8 +223,8 @@ impl WorkerPool {
         drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.settings.keep, most_bytes)));
     }
 
-    /// Called after a creation: notifies an idle worker, which begins the new thread if `from` does
-    /// not. A worker that gets work while it searches calls this too.
+    /// Called after a creation, and by a worker that gets work while it searches. Notifies an idle
+    /// worker, which begins the new thread if `from` does not.
     #[inline]
     pub(super) fn notify_idle(&self, from: usize) {
         if self.idle_workers.any() {
@@ -235,7 +238,7 @@ impl WorkerPool {
         remote::wake_one((1..workers).map(|step| &self.remotes()[(from + step) % workers]));
     }
 
-    /// Undoes the registration of a thread that is not created.
+    /// Undoes the registration of a thread whose creation failed.
     #[cold]
     pub(super) fn withdraw(&self, id: ThreadId, registered: Registered) {
         self.roster.unregister(id, registered);
@@ -247,7 +250,8 @@ impl WorkerPool {
 
     // ---- threads go
 
-    /// A thread has ended: wakes a thread that waits to close the runtime, so that it looks again.
+    /// Called when a thread has ended. Wakes the threads that wait to close the runtime, so that
+    /// they check again.
     #[inline]
     pub(super) fn has_ended(&self) {
         if self.closing.load(Ordering::SeqCst) {
@@ -274,7 +278,7 @@ impl WorkerPool {
         if !record.wake_flags.notify(wakeup) {
             return;
         }
-        // The record's thread has begun, and ends only after the record was received.
+        // The record's thread has begun, and its end waits until the record was received.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
         let Some(remote) = self.remotes().get(owner) else { return };
         if self.settings.ways().global_queue {

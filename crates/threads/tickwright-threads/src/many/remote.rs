@@ -27,13 +27,13 @@ pub(super) struct Spawned {
     pub(super) id: ThreadId,
     pub(super) registered: Registered,
     pub(super) body: Body,
-    /// The thread's own stack. With `None` the thread gets a spare stack of its worker, which has
-    /// one for each such thread.
+    /// The thread's own stack. With `None`, the thread gets a spare stack of its worker, which has
+    /// a spare stack for each such thread.
     pub(super) mapping: Option<Mapping>,
 }
 
-/// The data under the worker's own lock, beside its shard of the roster. Other threads rarely take
-/// the lock.
+/// The data under the worker's own lock, in addition to its shard of the roster. Other threads
+/// rarely take this lock.
 #[derive(Default)]
 pub(super) struct SpawnQueue {
     pub(super) spawned: VecDeque<Spawned>,
@@ -65,8 +65,8 @@ impl SpawnQueue {
         self.ready.get(worker).is_some_and(|ready| !ready.is_empty())
     }
 
-    /// Makes room for one more thread, and for one thread that each of `takers` has taken and may
-    /// requeue. Returns false if there is no memory.
+    /// Makes room for one more thread, plus one thread for each of `takers` workers, which can
+    /// requeue a thread that it has taken. Returns false if there is no memory.
     #[inline]
     pub(super) fn make_room(&mut self, takers: usize) -> bool {
         self.spawned.try_reserve(1 + takers).is_ok()
@@ -118,8 +118,8 @@ impl Remote {
         self.shard.locked(use_it)
     }
 
-    /// The number of threads that wait here to begin. This is a hint, unless only the caller takes
-    /// threads.
+    /// Returns the number of threads that wait here to begin. This is a hint, unless only the
+    /// caller takes threads.
     #[inline]
     pub(super) fn spawned(&self) -> u32 {
         self.spawned.load(Ordering::Relaxed)
@@ -143,8 +143,8 @@ impl Remote {
         Some(spawned)
     }
 
-    /// Wakes the worker if it sleeps. The caller makes the change for the worker first. Returns
-    /// false if the worker was awake, or another thread wakes it.
+    /// Wakes the worker if it sleeps. The caller must make the change that the worker is to see
+    /// before this call. Returns false if the worker was awake, or another thread is waking it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
         let how = self.sleep.notify();

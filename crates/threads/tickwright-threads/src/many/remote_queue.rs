@@ -1,9 +1,9 @@
-//! The run queue through which other threads pass records to a worker: many threads push, and one
-//! takes all.
+//! The run queue through which other threads pass records to a worker. Many threads push, and only
+//! the worker takes, always all records.
 //!
 //! # Invariants
-//! 1. A record is in at most one list, so its `next` has one user. That user is the thread that
-//!    pushes the record, and only one thread may push it at a time.
+//! 1. A record is in at most one list, so its `next` has one user: the thread that pushes the
+//!    record. Two threads must not push a record at the same time.
 //! 2. Everything that was written before a push is visible after the take that finds the record.
 //! 3. Records leave in the order in which they were pushed.
 

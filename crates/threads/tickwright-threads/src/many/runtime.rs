@@ -120,14 +120,14 @@ impl WorkerPool {
         let work = work.map_err(|_| RuntimeError::of_worker(CreateError::OutOfMemory))?;
         let mut name = [0; 16];
         let mut rest = &mut name[..];
-        // It fits: there are at most 255.
+        // The name fits, because there are at most 255 workers.
         let _ = write!(rest, "worker-{index}");
         let room = rest.len();
         let name = core::str::from_utf8(&name[..16 - room]).unwrap_or_default();
         start_worker(name, work)
     }
 
-    /// Waits until the workers have ended, once.
+    /// Waits until the workers have ended. Later calls do nothing.
     fn join_workers(&self) {
         for worker in core::mem::take(&mut *lock(&self.workers)) {
             worker.join();
@@ -204,7 +204,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // A worker does not wait either, when it drops the last reference on its own stack.
+        // A worker that drops the last reference on its own stack does not wait either.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }

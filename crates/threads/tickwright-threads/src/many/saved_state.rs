@@ -1,7 +1,6 @@
-//! The state that C, C++ and Rust keep for each kernel thread, and of which each M:N thread needs
-//! its own.
+//! The state that C, C++ and Rust keep for each kernel thread. Each M:N thread needs its own copy.
 //!
-//! This state is saved when a thread leaves its stack, and restored when the thread goes on. It
+//! This state is saved when a thread leaves its stack, and restored when the thread continues. It
 //! consists of `errno`, the C++ exceptions that the thread has caught or is throwing, and Rust's
 //! count of panics. In the portable back end each context is a kernel thread, and has this state
 //! anyway.
@@ -21,11 +20,12 @@ use crate::errno::errno;
 use crate::mapping::Mapping;
 use crate::stack::in_pages;
 
-/// What the C++ runtime keeps for each kernel thread: `__cxa_eh_globals` of the Itanium ABI.
+/// The state that the C++ runtime keeps for each kernel thread: `__cxa_eh_globals` of the Itanium
+/// ABI.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Exceptions {
-    /// The caught exceptions, the innermost first: one for each catch block that runs.
+    /// The caught exceptions, the innermost first. There is one for each catch block that runs.
     caught: *mut c_void,
     /// The number of exceptions that are thrown and not caught yet.
     uncaught: c_uint,
@@ -59,7 +59,7 @@ mod weak {
     use super::GetGlobals;
 
     // A word that the linker fills with the function's address if the program links a C++ runtime,
-    // also a static one. Otherwise the linker fills it with 0.
+    // even statically, and otherwise with 0.
     core::arch::global_asm!(
         ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
         ".balign {size}",
@@ -91,7 +91,8 @@ mod weak {
     }
 }
 
-/// The function that finds a kernel thread's C++ exceptions; `None` if there is no C++ runtime.
+/// Returns the function that finds a kernel thread's C++ exceptions, or `None` if there is no C++
+/// runtime.
 fn get_globals() -> Option<GetGlobals> {
     weak::linked().or_else(|| {
         // This finds a C++ runtime that only a library of the program needs, or that was loaded
@@ -116,10 +117,10 @@ pub(super) struct Saved {
 }
 
 impl Places {
-    /// Nothing is saved.
+    /// A saved state without contents.
     pub(super) const NONE: Self = Self { errno: core::ptr::null_mut(), exceptions: core::ptr::null_mut() };
 
-    /// The addresses for the calling kernel thread.
+    /// Returns the addresses for the calling kernel thread.
     pub(super) fn current() -> Self {
         let exceptions = match get_globals() {
             // SAFETY: 1. Every thread may call this function of the C++ runtime at any time.
@@ -161,7 +162,7 @@ impl Places {
         }
     }
 
-    /// A thread begins.
+    /// Resets the state for a thread that begins.
     #[inline(always)]
     pub(super) fn reset(&self) {
         if !self.errno.is_null() {
@@ -175,13 +176,14 @@ impl Places {
 
 /// A panic that has begun and not ended: a stack that is paused while it unwinds.
 ///
-/// The standard library counts panics for each kernel thread: plus 1 when a panic begins, minus 1
-/// when it is caught. The panic of a debt begins on one kernel thread and may be caught on another.
-/// So making a debt adds 1 to the caller's count, and settling a debt subtracts 1.
+/// The standard library counts panics for each kernel thread: it adds 1 when a panic begins, and
+/// subtracts 1 when it is caught. The panic of a debt begins on one kernel thread and can be caught
+/// on another. Making a debt therefore adds 1 to the caller's count, and settling a debt subtracts
+/// 1.
 ///
-/// Example: thread A unwinds, so its worker counts 1. A waits: the worker settles a debt that
-/// another kernel thread has made, and counts 0 while B runs. A goes on: the worker makes a debt,
-/// and counts 1 again.
+/// Example: thread A unwinds, so the count of its worker is 1. When A waits, the worker settles a
+/// debt that another kernel thread has made, and its count is 0 while B runs. When A continues, the
+/// worker makes a debt, and its count is 1 again.
 struct Debt(Coroutine<(), (), (), On>);
 
 // SAFETY: 1. Its stack holds frames of the standard library and of the unwinder that wait for a
@@ -189,8 +191,8 @@ struct Debt(Coroutine<(), (), (), On>);
 // thread.
 unsafe impl Send for Debt {}
 
-/// Debts made by kernel threads that have ended. In a forked child the copies are as good as the
-/// originals.
+/// Debts made by kernel threads that have ended. In a forked child the copies of these debts can be
+/// used like the originals.
 static DEBTS: OnceBox<ForkLock<Vec<Debt>>> = OnceBox::new();
 
 fn debts() -> impl DerefMut<Target = Vec<Debt>> {
@@ -199,14 +201,14 @@ fn debts() -> impl DerefMut<Target = Vec<Debt>> {
 
 /// The stack of a debt, in bytes: enough for an unwinder with the frames of one panic.
 const ROOM: usize = 64 << 10;
-/// The most nested panics of one thread, each in a drop that catches it. No program reaches this
-/// number.
+/// The largest number of nested panics of one thread, each in a drop that catches it. Real programs
+/// do not reach this number.
 const MOST: usize = 64;
 
 impl Debt {
     /// Adds 1 to the calling kernel thread's count of panics.
     fn make(stack: On) -> Self {
-        /// Its drop leaves the stack in the middle of the unwinding.
+        /// A value whose drop leaves the stack in the middle of the unwinding.
         struct Away<'w>(&'w Yielder<(), ()>);
         impl Drop for Away<'_> {
             fn drop(&mut self) {

@@ -1,4 +1,5 @@
-//! The settings of the M:N model.
+//! The settings of the M:N model: the workers, the sizes of stack, guard and stack cache, the bound
+//! on stacks, the dictionary, and how threads sleep.
 
 use std::sync::Arc;
 use std::thread;
@@ -11,11 +12,11 @@ use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
 use crate::registry::RegistryKind;
 
-/// The default guard of a stack, in bytes. Without stack probes, a frame of two pages steps over a
-/// guard of one page, into the neighbor's stack.
+/// The default guard of a stack, in bytes. Without stack probes, a frame of two pages can step over
+/// a guard of one page, into the neighboring stack.
 const GUARD: usize = 64 << 10;
 
-/// Settings of the M:N model: threads are stacks of their own, and workers run them.
+/// Settings of the M:N model: each thread is a stack, and workers run the stacks.
 ///
 /// ```
 /// use tickwright_threads::{Attributes, ManyToMany, Model, Runtime};
@@ -46,9 +47,9 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// The defaults: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB. A worker
-    /// caches up to 1024 unused stacks. Threads are registered in a red-black tree and sleep in a
-    /// 4-ary heap, by the monotonic clock.
+    /// Creates the default settings: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB. A
+    /// worker caches up to 1024 unused stacks. Threads are registered in a red-black tree. Sleeping
+    /// threads wait in a 4-ary heap, by the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -72,19 +73,20 @@ impl ManyToMany {
         /// The default size of a thread's stack, in bytes.
         stack(self, bytes: usize) { self.stack = bytes }
 
-        /// The default size of a stack's guard, in bytes; with 0 there is no guard.
+        /// The default size of a stack's guard, in bytes. With 0 there is no guard.
         guard(self, bytes: usize) { self.guard = bytes }
 
-        /// How many free stacks each worker caches. All workers share a second cache: it holds
-        /// stacks of other sizes, and those of threads that were created elsewhere. The second
-        /// cache holds at most this number of stacks too, of at most 8 sizes. Together they take at
-        /// most as much memory as this number of stacks of the runtime's size.
+        /// How many free stacks each worker caches. All workers share another cache, for stacks of
+        /// other sizes and stacks of threads that were created outside of the runtime. The shared
+        /// cache also holds at most this number of stacks, of at most 8 sizes. The stacks in the
+        /// shared cache take at most as much memory as this number of stacks of the default size.
         keep(self, stacks: usize) { self.keep = stacks }
 
-        /// The most stacks, used or cached. Creating a thread that would need one more is an error.
+        /// The largest number of stacks, used or cached. Creating a thread that would need one more
+        /// stack returns an error.
         most_stacks(self, stacks: usize) { self.most_stacks = stacks }
 
-        /// With `true` each stack is a kernel thread, and these threads run by turns, instead of a
+        /// With `true`, each stack is a kernel thread, and these threads run in turn instead of a
         /// switch of stacks. This is slow, and meant for tools that cannot follow the switch. All
         /// other code is the same.
         portable(self, portable: bool) { self.portable = portable }
@@ -100,7 +102,7 @@ impl ManyToMany {
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
-    /// The steps that work as in NGPT.
+    /// Selects the steps that work as in NGPT.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn knobs(mut self, knobs: Knobs) -> Self {
@@ -108,7 +110,8 @@ impl ManyToMany {
         self
     }
 
-    /// Without the feature `testing` all steps are ours, and the compiler leaves the others out.
+    /// Returns the selected steps. Without the feature `testing` all steps are ours, and the
+    /// compiler removes the code of the others.
     #[inline]
     pub(super) const fn ways(&self) -> Knobs {
         if cfg!(feature = "testing") { self.ways } else { Knobs::ours() }
@@ -120,7 +123,7 @@ impl ManyToMany {
         })
     }
 
-    /// An upper bound on what the workers allocate when they start, in bytes.
+    /// Returns an upper bound on what the workers allocate when they start, in bytes.
     pub(crate) fn memory(&self) -> usize {
         const WORKER: usize = 8 << 10;
         self.count().min(MOST_SHARDS) * WORKER

@@ -2,20 +2,20 @@
 //! together.
 //!
 //! A worker without work first *searches*: it sleeps with a time limit, and then looks for spawned
-//! threads that wait at other workers. If it finds none, it is *idle*: it sleeps without a limit,
-//! until it is notified.
+//! threads that wait at other workers. If it finds none, it becomes *idle*: it sleeps without a
+//! time limit, until it is notified.
 //!
 //! # Invariants
 //! 1. A thread first hands work to a worker, and then notifies the worker. A worker first announces
-//!    its sleep, and then looks for work once more. At least one of the two sees the other's step,
-//!    so no worker sleeps on while it has work.
+//!    its sleep, and then looks for work once more. At least one of the two sees the other's first
+//!    step, so a worker that has work does not continue to sleep.
 //! 2. Exactly one of several notifications wakes the worker.
 //! 3. A creator queues a thread and then looks for an idle worker. A worker becomes idle and then
-//!    looks for queued threads. So if a thread waits to begin while every worker without work is
-//!    idle, one of these workers has been notified.
-//! 4. A notification that finds its worker awake does not count: the creator tries the next worker.
-//!    A notified worker may have work of its own when it wakes. Then it sees the threads that wait
-//!    to begin, and notifies another worker.
+//!    looks for queued threads. Therefore, if a thread waits to begin while every worker without
+//!    work is idle, one of these workers has been notified.
+//! 4. A notification that finds its worker awake does not count, and the creator tries the next
+//!    worker. If a notified worker has other work when it wakes, it sees the threads that wait to
+//!    begin, and notifies another worker.
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
@@ -24,7 +24,7 @@ const AWAKE: u32 = 0;
 /// How a worker sleeps, which determines how it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sleep {
-    /// Parked, as kernel threads are.
+    /// Parked like a kernel thread.
     Parked = 1,
     /// Waiting for descriptors.
     Polling = 2,
@@ -54,8 +54,9 @@ impl SleepState {
             idle_workers.0.fetch_add(1, Ordering::Relaxed);
         }
         self.announce(how);
-        // Both words are written. From now on a thread that hands us work wakes us, and a creator
-        // notifies us if we are idle. The next look sees all work that was handed over before.
+        // Both words are written now. From now on, a thread that hands us work wakes us, and a
+        // creator notifies us if we are idle. The check below sees all work that was handed over
+        // before.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }
@@ -65,7 +66,7 @@ impl SleepState {
         }
     }
 
-    /// The worker will sleep, unless it finds work in the look that follows.
+    /// Announces that the worker will sleep, unless it finds work in the check that follows.
     fn announce(&self, how: Sleep) {
         self.0.swap(how as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -77,8 +78,8 @@ impl SleepState {
         self.0.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Called after work was handed over. Returns how to wake the worker, if it sleeps and nobody
-    /// else wakes it.
+    /// Called after work was handed over. Returns how to wake the worker if it sleeps and no other
+    /// thread wakes it.
     #[inline]
     pub(super) fn notify(&self) -> Option<Sleep> {
         fence(Ordering::SeqCst);
@@ -100,8 +101,8 @@ impl IdleWorkers {
         Self(AtomicU32::new(0))
     }
 
-    /// Whether a worker is idle. A creator that has queued a thread calls this: the fence pairs
-    /// with the one in `announce`.
+    /// Returns whether a worker is idle. A creator that has queued a thread calls this: the fence
+    /// pairs with the one in `announce`.
     #[inline]
     pub(super) fn any(&self) -> bool {
         fence(Ordering::SeqCst);

@@ -1,16 +1,16 @@
-//! Threads of one worker that wait for a time, in one of the queues of the core.
+//! The threads of one worker that wait for a time, in one of the core crate's timer queues.
 
 use tickwright::time::{Instant, Ticks};
 use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
 
 /// A timer queue of any family, whose payloads are the numbers of records.
 pub(super) trait Sleepers: Send {
-    /// `None`: no memory.
+    /// Inserts an entry. Returns `None` if there is no memory.
     fn insert(&mut self, now: Instant, at: Instant, number: u32) -> Option<Key>;
-    /// Removes an entry. If the entry was delivered already, nothing happens.
+    /// Removes an entry. Does nothing if the entry was already delivered.
     fn remove(&mut self, key: Key);
     fn pop(&mut self, now: Instant) -> Option<u32>;
-    /// The latest time for the next look.
+    /// Returns the latest time at which the queue must be checked again.
     fn next_wake(&self) -> Option<Instant>;
     fn is_empty(&self) -> bool;
 }
@@ -54,7 +54,7 @@ macro_rules! structures {
 
 const STRUCTURES: &[(&str, Structure)] = for_each_family!(structures []);
 
-/// The structure of the family with the given id.
+/// Returns the structure of the family with the given id.
 pub(super) fn structure(id: &str) -> Option<Structure> {
     STRUCTURES.iter().find(|(each, _)| *each == id).map(|(_, structure)| *structure)
 }

@@ -1,13 +1,14 @@
 //! Free stacks that came with their threads, grouped by size.
 //!
 //! # Invariants
-//! 1. There are at most [`MOST_SIZES`] classes, one for each size; the class used last is in front.
+//! 1. There are at most [`MOST_SIZES`] classes, one for each size. The most recently used class is
+//!    in front.
 //! 2. `count` and `bytes` are the totals of all classes, within the bounds that each
 //!    [`keep`](StackCache::keep) gets.
 
 use crate::mapping::Mapping;
 
-/// The most sizes that are cached at a time.
+/// The largest number of sizes that are cached at a time.
 const MOST_SIZES: usize = 8;
 
 #[derive(Default)]
@@ -46,7 +47,7 @@ impl StackCache {
         Some(taken)
     }
 
-    /// Takes a stack of the size that was unused for the longest time.
+    /// Takes a stack of the least recently used size.
     pub(super) fn take_any(&mut self) -> Option<Mapping> {
         let taken = self.classes.iter_mut().rev().find_map(|class| class.mappings.pop())?;
         self.count -= 1;
@@ -54,15 +55,15 @@ impl StackCache {
         Some(taken)
     }
 
-    /// Adds a stack. The cache holds at most `most` stacks and `most_bytes` bytes. Beyond that it
-    /// removes stacks of the size that was unused for the longest time. The caller drops the
+    /// Adds a stack. The cache holds at most `most` stacks and `most_bytes` bytes. To stay within
+    /// these bounds, it removes stacks of the least recently used size. The caller drops the
     /// returned stacks after it has released the lock.
     pub(super) fn keep(&mut self, mapping: Mapping, most: usize, most_bytes: usize) -> [Option<Mapping>; 2] {
         let own = size(&mapping);
         let fits = |classes: &Self| classes.count < most && classes.bytes + bytes_of(own) <= most_bytes;
         let found = self.find(own).is_some();
         let mut gone = None;
-        // The new stack's class is in front. So a stack of its size is removed only if there is no
+        // The new stack's class is in front, so a stack of its size is removed only if there is no
         // other size.
         if !fits(self) {
             gone = self.take_any();

@@ -1,9 +1,9 @@
-//! The ways of NGPT, in which the M:N model can work at single steps, to be measured beside ours.
+//! Single steps of the M:N model in the way of NGPT, so that they can be measured against ours.
 #![cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub, reason = "all steps are ours"))]
 
 /// Switches between our way and NGPT's at single steps of a thread's life, with the feature
-/// `testing`. NGPT's other ways are settings: no [guard](super::ManyToMany::guard), no stack that
-/// is [kept](super::ManyToMany::keep), a name for each thread.
+/// `testing`. Other properties of NGPT are settings: no [guard](super::ManyToMany::guard), no
+/// [cached](super::ManyToMany::keep) stacks, a name for each thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
     /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a

@@ -1,22 +1,23 @@
-//! How long it takes to wake a worker, and so how long a worker looks for work before it sleeps.
+//! Measures how long it takes to wake a worker, which determines how long a worker looks for work
+//! before it sleeps.
 //!
-//! A look that lasts as long as a sleep and a wake-up costs at most twice as much as the better of
-//! the two. On a virtual machine a wake-up may take 30 us, on other machines 3. A shorter look is
-//! in vain: two threads that wake each other across workers would both sleep each time. So each
-//! wake-up is timed.
+//! If a worker looks for work for as long as a sleep and a wake-up take, it spends at most twice
+//! the time of the better choice. A wake-up can take 30 us on a virtual machine and 3 us on other
+//! machines. A shorter look would be useless: two threads that wake each other across workers would
+//! both sleep each time. Therefore each wake-up is timed.
 //!
-//! The figures are hints. A stale one makes one look longer or shorter.
+//! The figures are hints. A stale figure only makes one look longer or shorter.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// No look lasts longer, in ns.
+/// The longest look, in ns.
 const LONGEST: u64 = 100_000;
-/// The cost of a wake-up before the first was timed, in ns.
+/// The assumed cost of a wake-up before the first one was timed, in ns.
 const FIRST: u64 = 5_000;
-/// There is no notification.
+/// The value if there is no notification.
 const NONE: u64 = 0;
 
-/// How long it took to wake a worker lately.
+/// How long recent wake-ups of a worker took.
 #[derive(Debug)]
 pub(super) struct WakeCost {
     /// When a thread began to wake the sleeping worker, or `NONE`.
@@ -30,17 +31,18 @@ impl WakeCost {
         Self { notified_ns: AtomicU64::new(NONE), average_ns: AtomicU64::new(FIRST) }
     }
 
-    /// The worker is about to sleep.
+    /// Called when the worker is about to sleep.
     pub(super) fn sleep_begins(&self) {
         self.notified_ns.store(NONE, Ordering::Relaxed);
     }
 
-    /// Another thread is about to wake the worker.
+    /// Called when another thread is about to wake the worker.
     pub(super) fn notified(&self, now_ns: u64) {
         self.notified_ns.store(now_ns.max(NONE + 1), Ordering::Relaxed);
     }
 
-    /// The worker no longer sleeps. `now_ns` reads the clock, if a notification ended the sleep.
+    /// Called when the worker no longer sleeps. Calls `now_ns` to read the clock only if a
+    /// notification ended the sleep.
     pub(super) fn sleep_ended(&self, now_ns: impl FnOnce() -> u64) {
         let since = self.notified_ns.load(Ordering::Relaxed);
         if since == NONE {
@@ -51,7 +53,7 @@ impl WakeCost {
         self.average_ns.store((3 * before + cost) / 4, Ordering::Relaxed);
     }
 
-    /// How long a look for work may last before the worker sleeps, in ns.
+    /// Returns the longest time, in ns, for which a worker looks for work before it sleeps.
     pub(super) fn longest_look_ns(&self) -> u64 {
         (2 * self.average_ns.load(Ordering::Relaxed)).min(LONGEST)
     }

@@ -1,11 +1,10 @@
 //! A worker: a kernel thread that runs the stacks that have begun on it, one at a time.
 //!
 //! # Invariants
-//! 1. Only the worker on which a stack began resumes it. So references to thread-local variables
-//!    that the compiler or a library keeps across a pause belong to the same kernel thread.
-//! 2. A thread that waits is in no list. Notifications put it into a list, only once
-//!    (`wake_flags`).
-//! 3. There are at least as many spare stacks as spawned threads without a stack of their own. So a
+//! 1. A stack is resumed only by the worker on which it began. References to thread-local variables
+//!    that the compiler or a library keeps across a pause therefore stay valid.
+//! 2. A waiting thread is in no list. Notifications insert it into a list only once (`wake_flags`).
+//! 3. There are at least as many spare stacks as spawned threads without their own stack, so a
 //!    creation that has succeeded never fails later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
@@ -41,7 +40,7 @@ use crate::registry::Registered;
 use crate::threads::Body;
 use crate::wake_flags::Wakeup;
 
-/// The maximum number of spawned threads that begin in a row before a ready thread goes on.
+/// The maximum number of spawned threads that begin in a row before a ready thread continues.
 const ROW: u32 = 16;
 /// The number of switches after which the worker looks at the clock and the descriptors. A power of
 /// two.
@@ -77,7 +76,7 @@ pub(crate) struct Worker {
     vacant: RefCell<Vec<u32>>,
     /// Spare stacks. The warm ones are at the back, and are used first.
     spare: RefCell<VecDeque<Spare>>,
-    /// Threads that have begun and can go on.
+    /// Threads that have begun and can continue.
     ready: RefCell<VecDeque<Box<Fiber>>>,
     /// Threads that wait for a time of the runtime's clock.
     sleepers: RefCell<Box<dyn Sleepers>>,
@@ -96,15 +95,15 @@ pub(crate) struct Worker {
     places: Places,
     way: Cell<Way>,
     switches: Cell<u32>,
-    /// The number of switches when a budget of calls was last spent. If it is the same the next
-    /// time, one thread has made all calls of the budget, and yields.
+    /// The number of switches when a budget of calls was last spent. If the number is unchanged
+    /// when the next budget is spent, one thread has made all calls of that budget, and yields.
     spent_at: Cell<u32>,
     row: Cell<u32>,
-    /// For each other worker: how many threads it had begun when this worker last looked, after a
+    /// For each other worker: how many threads it had begun when this worker last checked after a
     /// search.
     seen: RefCell<Vec<u64>>,
-    /// How many threads all other workers together had begun when this worker last had nothing to
-    /// do.
+    /// The total number of threads that the other workers had begun when this worker last had
+    /// nothing to do.
     began: Cell<u64>,
     /// Whether another worker may run while this one looks for work.
     spins: bool,
@@ -112,8 +111,8 @@ pub(crate) struct Worker {
     spun: Cell<u32>,
 }
 
-/// What a worker begins with. Its creator makes it: on the worker's own kernel thread the memory
-/// could not be refused.
+/// The memory with which a worker begins. The creator of the worker allocates it, because on the
+/// worker's own kernel thread a lack of memory could not be reported.
 pub(super) struct Outfit {
     seen: Vec<u64>,
     sleepers: Box<dyn Sleepers>,
@@ -135,7 +134,7 @@ impl Outfit {
     }
 }
 
-/// Ends the child whose only thread has ended.
+/// If this is a forked child whose only thread has ended, ends the process.
 #[inline]
 fn end_if_forked() {
     if crate::host::shared_host().is_null() && process::is_child() {
@@ -186,7 +185,7 @@ impl Worker {
         &self.pool.remotes()[self.index]
     }
 
-    /// The running thread.
+    /// Returns the running thread.
     #[inline]
     pub(crate) fn current(&self) -> Option<ThreadId> {
         self.running.id.get()
@@ -211,7 +210,7 @@ impl Worker {
 
     // ---- what is next
 
-    /// Runs one thread until it pauses. Returns false if there is none.
+    /// Runs one thread until it pauses. Returns false if no thread can run.
     #[inline]
     fn run_next(&self) -> bool {
         let switches = self.switches.get().wrapping_add(1);
@@ -243,7 +242,7 @@ impl Worker {
         }
     }
 
-    /// Moves the threads that other workers have handed over behind the ready threads.
+    /// Appends the threads that other workers have handed over to the ready threads.
     #[cold]
     fn drain_remote_queue(&self, remote: &Remote) {
         remote.remote_queue.take_all(self.pool.roster.table(), |number| {
@@ -261,8 +260,8 @@ impl Worker {
         true
     }
 
-    /// Notifies a thread of this worker, on this worker. Returns false if the thread is not this
-    /// worker's, or must go to the queue of all workers.
+    /// Notifies a thread of this worker, on this worker. Returns false if the thread belongs to
+    /// another worker, or must be pushed to the queue of all workers.
     #[inline]
     pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
         if (!self.plain && self.pool.settings.ways().global_queue)
@@ -287,7 +286,7 @@ impl Worker {
         }
     }
 
-    /// Called after a record was taken out of the remote queue. Returns its thread if the thread is
+    /// Called after a record was taken from the remote queue. Returns its thread if the thread is
     /// parked.
     fn receive(&self, number: u32) -> Option<Box<Fiber>> {
         let record = self.pool.roster.table().get(number)?;
@@ -357,8 +356,8 @@ impl Worker {
         self.resume(fiber);
     }
 
-    /// Returns a place for one more thread that has begun. Then each list has room for all threads
-    /// that have begun. Returns `None` if there is no memory.
+    /// Returns a place for one more thread that has begun, and ensures that each list has room for
+    /// all threads that have begun. Returns `None` if there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();
@@ -389,7 +388,7 @@ impl Worker {
         Some(place)
     }
 
-    /// A new thread cannot begin now for lack of memory: it goes back to the queue, and others run.
+    /// Returns a new thread that cannot begin for lack of memory to the queue, and lets others run.
     #[cold]
     fn requeue(&self, spawned: Spawned) {
         let remote = self.pool.queue(self.index);
@@ -397,7 +396,7 @@ impl Worker {
         std::thread::yield_now();
     }
 
-    /// Keeps a stack for the new threads that brought none. Returns the stack if there is no
+    /// Keeps a stack for new threads without their own stack. Returns the stack if there is no
     /// memory.
     #[cold]
     fn keep_spare(&self, mapping: Mapping) -> Option<Mapping> {
@@ -426,8 +425,8 @@ impl Worker {
             Some(Pause::Parked) => self.park_fiber(fiber),
             Some(Pause::Yielded) => self.yield_to_all(fiber),
             Some(Pause::Ended) => self.end(fiber, true),
-            // The stack is a portable one, and no kernel thread could be started for it. It never
-            // runs anything.
+            // The stack is portable, and no kernel thread could be started for it, so it has run
+            // nothing.
             None => self.end(fiber, false),
         }
     }
@@ -441,8 +440,8 @@ impl Worker {
         self.switch(why);
     }
 
-    /// Like `pause`, in a drop that a panic runs. While other threads run on the worker, its count
-    /// of panics is 0.
+    /// Like `pause`, but for a drop that a panic runs. While other threads run on the worker, its
+    /// count of panics is 0.
     #[cold]
     #[inline(never)]
     fn pause_in_a_panic(&self, why: Pause) {
@@ -494,7 +493,7 @@ impl Worker {
             // SAFETY: 1. As above; the kernel thread ends or leaves the host before the worker
             // ends.
             unsafe { crate::host::enter(worker) };
-            // A portable stack is a kernel thread of its own, on a stack of the platform.
+            // A portable stack is a separate kernel thread, on a stack of the platform.
             let signal_stack =
                 worker.pool.settings.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
             if let Some(stack) = signal_stack.flatten().as_ref() {
@@ -513,16 +512,16 @@ impl Worker {
             self.places.reset();
             let outcome = catch_unwind(AssertUnwindSafe(body));
             if process::is_child() {
-                // The body has forked, and this is the child. Locks of the runtime may be held for
-                // ever.
+                // The body has forked, and this is the child. Locks of the runtime can be held
+                // forever.
                 process::child_has_ended(outcome.is_err());
                 drop_quietly(outcome);
                 if self.pool.settings.portable {
                     // The worker of this thread belongs to the parent.
                     process::end_the_child();
                 }
-                // The worker's stack has room for the handlers at the end of a process. So the
-                // worker ends the child, and does not resume this stack.
+                // The handlers at the end of a process need the room of the worker's stack, so the
+                // worker ends the child and does not resume this stack.
                 loop {
                     self.pause(Pause::Ended);
                 }
@@ -532,8 +531,8 @@ impl Worker {
             if let Some(record) = id.and_then(|id| self.pool.roster.table().get(id.record())) {
                 let panicked = outcome.is_err();
                 record.leave(outcome);
-                // Nobody will take the panic. It is dropped here, on a stack that may wait: on the
-                // worker's own stack the drop might block the worker.
+                // No thread will take the panic. It is dropped here, on a stack that can wait,
+                // because on the worker's own stack the drop might block the worker.
                 if panicked && !id.is_some_and(|id| record.join.settle(id.generation())) {
                     drop_quietly(record.slow(|slow| slow.panic.take()));
                 }
@@ -556,8 +555,8 @@ impl Worker {
         let Some(record) = self.pool.roster.table().get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.next_body.take() {
-            // The body was not begun. The thread gets an outcome of its own, instead of that of an
-            // earlier thread.
+            // The body never began. The thread's outcome is set here, so that the joiner does not
+            // see the outcome of an earlier thread.
             record.leave(
                 catch_unwind(AssertUnwindSafe(|| drop(body)))
                     .and(Err(Box::new("no kernel thread to begin on"))),
@@ -611,7 +610,7 @@ impl Worker {
         });
     }
 
-    /// Resumes the stack until its code returns, which it does because it finds no next body.
+    /// Resumes the stack, whose code returns because it finds no next body.
     #[expect(clippy::boxed_local, reason = "it is in a box wherever it is")]
     fn finish(&self, mut fiber: Box<Fiber>) -> Mapping {
         while fiber.context.resume().is_some() {}

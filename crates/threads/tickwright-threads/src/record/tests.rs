@@ -1,4 +1,4 @@
-//! Records used again.
+//! Tests of reused records.
 
 use super::{FreeList, Table};
 use crate::id::ThreadId;
@@ -21,7 +21,7 @@ fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
     joins(&table, last, me);
     assert!(table.circle(me, target));
 
-    // `last` ends. Before `target` has gone on, a new thread uses the record of `last` and joins
+    // `last` ends. Before `target` continues, a new thread uses the record of `last` and joins
     // `me`.
     let record = table.find(last).unwrap();
     record.release();

@@ -1,6 +1,7 @@
-//! A mailbox: many threads send, and many receive. Letters leave in the order in which they were
-//! sent. The receiver that has waited longest is woken first. A receiver that arrives meanwhile may
-//! take the letter first, but only once. Then the next letter is kept for the receiver that waits.
+//! A mailbox: many threads send letters, and many threads receive them. Letters leave in the order
+//! in which they were sent. The receiver that has waited longest is woken first. A receiver that
+//! arrives meanwhile can take the letter first, but only once. After that, the next letter is
+//! reserved for the waiting receiver.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -20,25 +21,25 @@ struct Mailbox<T> {
     room: usize,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// The threads that wait for letters, and (in `full`) for room.
+    /// The threads that wait for letters. The threads in `full` wait for room.
     empty: Waiters,
     full: Waiters,
 }
 
-/// Sends. Clones send to the same mailbox; when the last one is dropped, receivers find it closed
-/// after its last letter.
+/// The sending side of a mailbox. Clones send to the same mailbox. After the last sender is dropped
+/// and the last letter is received, receivers get an error.
 #[derive(Debug)]
 pub struct Sender<T>(Arc<Mailbox<T>>);
 
-/// Receives. Clones share the letters; when the last one is dropped, senders find the mailbox
-/// closed.
+/// The receiving side of a mailbox. Clones share the letters. After the last receiver is dropped,
+/// senders get an error.
 #[derive(Debug)]
 pub struct Receiver<T>(Arc<Mailbox<T>>);
 
-/// The error of a send when no receiver is left, with the letter.
+/// The error of a send when no receiver is left. It holds the letter.
 pub struct SendError<T>(pub T);
 
-/// The error of a send that does not wait: the reason, with the letter.
+/// The error of a send that does not wait. It holds the letter.
 pub enum TrySendError<T> {
     /// The mailbox is full.
     Full(T),
@@ -53,7 +54,7 @@ pub struct RecvError;
 /// The error of a receive that does not wait, or that waits for a limited time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// The mailbox is empty, now or at the end of the given time.
+    /// The mailbox is empty, or still empty at the end of the given time.
     Empty,
     /// The mailbox is empty, and no sender is left.
     Closed,
@@ -85,8 +86,8 @@ impl<T> fmt::Debug for TrySendError<T> {
     }
 }
 
-/// Creates a mailbox with room for `room` letters; 0 counts as 1. A thread that sends to a full
-/// mailbox waits.
+/// Creates a mailbox with room for `room` letters, where 0 counts as 1. A thread that sends to a
+/// full mailbox waits.
 #[must_use]
 pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     let mailbox = Arc::new(Mailbox {
@@ -127,13 +128,13 @@ impl<T> Mailbox<T> {
     }
 
     fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
-        // This is read before the letters. So if it finds no sender, every letter has been put
-        // already.
+        // This is read before the letters, so if it finds no sender, every letter has already been
+        // inserted.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
         let mut letters = self.letters();
         let promised = usize::from(self.empty.is_promised(caller));
         let first = if letters.len() > promised { letters.pop_front() } else { None };
-        // A letter that is left is for another thread, which has been woken for it.
+        // A letter that is still there is for another thread, which has been woken for it.
         let closed = closed && letters.is_empty();
         drop(letters);
         match first {
@@ -181,7 +182,7 @@ impl<T> Receiver<T> {
         self.receive(None).map_err(|_| RecvError)
     }
 
-    /// Receives a letter if one is there now.
+    /// Receives a letter if there is one now.
     ///
     /// # Errors
     /// [`TryRecvError`].

@@ -1,4 +1,4 @@
-//! An event.
+//! Condition variables.
 
 use core::time::Duration;
 

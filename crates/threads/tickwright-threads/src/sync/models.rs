@@ -1,5 +1,5 @@
 //! Models of threads that wait for locks and letters, in all schedules with at most the stated
-//! number of preemptions. After a lost wake-up a thread never ends, which loom reports.
+//! number of preemptions. After a lost wake-up a thread never ends, and loom reports this.
 
 use loom::thread;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn each_place_finds_a_sender() {
     });
 }
 
-/// One thread gives up at any moment. No letter is left while another thread waits.
+/// One thread gives up at an arbitrary moment. No letter is left while another thread waits.
 #[test]
 fn who_gives_up_takes_no_wake_up_along() {
     model(4, || {
@@ -106,8 +106,8 @@ fn a_hot_lock_is_had_by_the_others() {
     });
 }
 
-/// A thread that passes by takes letters that two waiting threads could have taken. The sender is
-/// dropped meanwhile, and no thread waits for ever.
+/// A thread that was not waiting takes letters that two waiting threads could have taken. The
+/// sender is dropped meanwhile, and no thread waits forever.
 #[test]
 fn a_passer_by_takes_letters() {
     model(3, || {

@@ -13,10 +13,10 @@ use crate::waiters::{Ticket, Waiters};
 
 /// A lock around a value. A thread that waits for the lock does not block its worker.
 ///
-/// The thread that has waited longest is woken first. A thread that arrives meanwhile may take the
-/// lock first, but only once. Then the lock is kept for the thread that has waited longest, and no
-/// thread waits for ever. A panic under the lock does not poison the lock. A thread that locks it
-/// twice waits for ever.
+/// The thread that has waited longest is woken first. A thread that arrives meanwhile can take the
+/// lock first, but only once. After that, the lock is reserved for the thread that has waited
+/// longest, so no thread waits forever. A panic under the lock does not poison the lock. A thread
+/// that locks it twice waits forever.
 ///
 /// ```
 /// use tickwright_threads::sync::Mutex;
@@ -28,7 +28,7 @@ use crate::waiters::{Ticket, Waiters};
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     waiters: Waiters,
-    /// Only ever tried.
+    /// Locked only by `try_lock`.
     value: modelled::Mutex<T>,
 }
 
@@ -52,14 +52,14 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
 
 impl<T> Mutex<T> {
     tickwright_nodes::const_unless_loom! {
-        /// An open lock.
+        /// Creates an unlocked mutex.
         #[must_use]
         pub const fn new(value: T) -> Self {
             Self { waiters: Waiters::new(), value: modelled::Mutex::new(value) }
         }
     }
 
-    /// The value.
+    /// Returns the value.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.value.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -93,7 +93,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_until(host::after(timeout))
     }
 
-    /// Locks if the lock is free now, and not kept for a thread that waits.
+    /// Locks if the lock is free now and not reserved for a waiting thread.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         host::count_call();
         self.try_lock_as(None)

@@ -6,8 +6,8 @@ pub use std::time::Instant;
 
 use tickwright::time::{Clock, Instant as Ours, SystemClock};
 
-/// The same moment on the standard library's clock and on the machine's. The standard library's
-/// clock is read first, so that no conversion makes a deadline earlier.
+/// Returns the same moment on the standard library's clock and on the machine's. The standard
+/// library's clock is read first, so that no conversion makes a deadline earlier.
 #[inline]
 fn anchor() -> (Instant, Ours) {
     static ANCHOR: OnceLock<(Instant, Ours)> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! Contexts as kernel threads, of which only one at a time runs: slow, but every checker
-//! understands them.
+//! Contexts that are kernel threads, of which only one runs at a time. This is slow, but every
+//! checker supports it.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;

@@ -3,7 +3,7 @@
 /// Why a thread leaves its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::many) enum Pause {
-    /// It can go on.
+    /// The thread can continue.
     Yielded,
     /// The thread waits until it is notified.
     Parked,

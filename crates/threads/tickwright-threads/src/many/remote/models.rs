@@ -1,5 +1,5 @@
 //! Models of workers without work and of threads that wait to begin, in all schedules with at most
-//! three preemptions. If nobody begins a thread, a worker sleeps for ever, which loom reports.
+//! three preemptions. If no worker begins a thread, a worker sleeps forever, and loom reports this.
 
 use loom::thread;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl<const N: usize> Workers<N> {
         self.roster.places()[to].wake();
     }
 
-    /// Begins that worker.
+    /// Starts the worker `own`.
     fn start(self: &Arc<Self>, own: usize, how: Sleep) -> thread::JoinHandle<bool> {
         let workers = Arc::clone(self);
         thread::spawn(move || workers.idle(own, how))
@@ -117,7 +117,7 @@ fn a_thread_behind_a_busy_worker_is_seen_by_one_without_work() {
     });
 }
 
-/// Each worker takes one thread, although the first worker to be notified may see both.
+/// Each worker takes one thread, although the worker that is notified first can see both.
 #[test]
 fn two_threads_find_two_workers_without_work() {
     model(2, || {
@@ -131,8 +131,8 @@ fn two_threads_find_two_workers_without_work() {
     });
 }
 
-/// A worker may be notified of a new thread when it already has other work: it leaves the thread to
-/// the second worker.
+/// A worker that is notified of a new thread but already has other work leaves the thread to the
+/// second worker.
 #[test]
 fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     model(3, || {
@@ -150,8 +150,8 @@ fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
 }
 
 /// A worker that is notified finds other work in its last look. The worker does not sleep, so it
-/// sees the new thread only through the notification. Loom's wake-up of a thread orders more than
-/// the platform's does. So this worker sleeps in a pipe that the model leaves out.
+/// sees the new thread only through the notification. In loom the wake-up of a thread orders more
+/// than on the platform. Therefore this worker sleeps in a pipe, which the model leaves out.
 #[test]
 fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
     model(3, || {

@@ -1,4 +1,4 @@
-//! Tests that stacks of every size are used again.
+//! Tests that stacks of every size are reused.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ fn while_one_runs(pool: &Arc<WorkerPool>, attributes: &Attributes) -> usize {
     pool.join(id, Wait::Forever).unwrap()
 }
 
-/// Each size is mapped once: after the first thread of that size the number of stacks is constant.
-/// A stack that is unmapped at the end of its thread would lower the number. A second mapping would
-/// raise it.
+/// Each size is mapped once, so the number of stacks is constant after the first thread of that
+/// size. Unmapping the stack of a thread that ends would lower the number, and a second mapping
+/// would raise it.
 #[test]
 fn stacks_of_every_size_are_used_again() {
     let pool = start(&ManyToMany::new());

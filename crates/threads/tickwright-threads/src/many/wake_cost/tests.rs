@@ -1,6 +1,6 @@
 use super::*;
 
-/// The look follows what wake-ups cost, from 3 us to 40 us and back.
+/// The length of a look follows the cost of wake-ups, from 3 us to 40 us and back.
 #[test]
 fn a_look_lasts_as_long_as_two_wake_ups() {
     let cost = WakeCost::new();
@@ -15,7 +15,8 @@ fn a_look_lasts_as_long_as_two_wake_ups() {
     }
 }
 
-/// A machine whose processors are all busy wakes a worker late. No look lasts as long as that.
+/// A machine whose processors are all busy wakes a worker late. The limit keeps looks shorter than
+/// such a wake-up.
 #[test]
 fn a_late_wake_up_counts_up_to_a_limit() {
     let cost = WakeCost::new();
@@ -27,8 +28,8 @@ fn a_late_wake_up_counts_up_to_a_limit() {
     assert_eq!(cost.longest_look_ns(), LONGEST);
 }
 
-/// A sleep that a time-out ends says nothing, and reads no clock. Neither does the stamp of a
-/// notification that came before the sleep, or a clock that seems to run back.
+/// A sleep that ends by a time-out is not timed and does not read the clock. Notifications from
+/// before the sleep, and a clock that seems to run backwards, are not counted either.
 #[test]
 fn only_a_notification_counts() {
     let cost = WakeCost::new();

@@ -24,9 +24,9 @@ impl Worker {
         body: Body,
     ) -> Result<ThreadId, CreateError> {
         let pool = &*self.pool;
-        // With a bound on stacks, a new thread brings its stack. Otherwise its stack would wait
-        // among this worker's spare stacks. After another worker has taken the thread, creators
-        // elsewhere could not use that stack.
+        // With a bound on stacks, a new thread brings its own stack. If the stack were among this
+        // worker's spare stacks, and another worker took the thread, other creators could not use
+        // the stack.
         let near = attributes.place == Place::Near
             && !pool.settings.ways().global_queue
             && !pool.keeps_for_all()
@@ -62,7 +62,7 @@ impl Worker {
         self.pool.roster.table().get(self.running.id.get()?.record())
     }
 
-    /// Waits until the calling thread is notified; may return without cause.
+    /// Waits until the calling thread is notified. Can return spuriously.
     #[inline]
     pub(crate) fn wait(&self) {
         if let Some(own) = self.own() {
@@ -111,8 +111,8 @@ impl Worker {
                 self.wait();
                 sleepers.borrow_mut().remove(key);
             }
-            // There is no memory for the sleeper's entry: the thread yields, and looks again and
-            // again.
+            // There is no memory for the sleeper's entry, so the thread yields and checks
+            // repeatedly.
             None => self.yield_now(),
         }
     }

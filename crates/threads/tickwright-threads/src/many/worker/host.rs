@@ -67,7 +67,7 @@ impl Host for Worker {
     }
 
     fn allow_yields(&self) {
-        // A thread that unwinds does not yield.
+        // An unwinding thread does not yield.
         if self.own().is_some_and(|own| own.section.end()) && !std::thread::panicking() {
             self.yield_now();
         }

@@ -1,4 +1,4 @@
-//! How a worker looks at the time, and what it does without work.
+//! How a worker checks the time and the descriptors, and what it does without work.
 
 use core::cell::RefCell;
 use core::sync::atomic::Ordering;
@@ -14,19 +14,19 @@ use crate::host;
 use crate::id::ThreadId;
 use crate::wake_flags::Wakeup;
 
-/// How long a searching worker sleeps before it looks at the other workers again. Also how long a
-/// spawned thread waits before a worker steals it.
+/// How long a searching worker sleeps before it checks the other workers again. It is also how long
+/// a spawned thread waits before a worker steals it.
 const SEARCH: Duration = Duration::from_micros(500);
 /// If more than this number of threads wait to begin at a worker, half of them are stolen at once.
 const MANY: u32 = 64;
 
 /// A worker that looks for work reads the clock after this many looks.
 const LOOKS: u32 = 16;
-/// After `VAIN` spins in vain the worker spins only before one of `SELDOM` sleeps.
+/// After `VAIN` spins that found no work, the worker spins only before one of `SELDOM` sleeps.
 const VAIN: u32 = 4;
 const SELDOM: u32 = 64;
 
-/// The time by the machine's clock.
+/// Returns the time by the machine's clock.
 fn now_ns() -> u64 {
     host::machine_now().as_nanos()
 }
@@ -83,7 +83,7 @@ impl Worker {
         if self.has_work() {
             return;
         }
-        // Resets the count, so that earlier beginnings do not delay the next new thread.
+        // Resets the count, so that threads that began earlier do not delay the next new thread.
         self.row.set(0);
         if self.spin() {
             return self.notify_next();
@@ -94,7 +94,7 @@ impl Worker {
                 return self.notify_next();
             }
             // The worker searches once more after it last saw a thread wait or begin. This bounds
-            // how often a creator must notify it. If nobody creates threads, a sleep without a
+            // how often a creator must notify it. If no thread creates threads, a sleep without a
             // limit costs less than a search.
             let search = self.others_wait() || (!searched && self.others_begin());
             let kind = self.kind_of_sleep();
@@ -120,7 +120,7 @@ impl Worker {
     }
 
     /// Looks for work for as long as a sleep and a wake-up by another processor take. After several
-    /// vain attempts it is tried rarely. Returns whether there is work.
+    /// attempts that found no work, it is tried rarely. Returns whether there is work.
     fn spin(&self) -> bool {
         let in_vain = self.spun.get();
         if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
@@ -136,7 +136,8 @@ impl Worker {
                 }
                 core::hint::spin_loop();
             }
-            // A time that comes meanwhile, or a descriptor that becomes ready, is work too.
+            // A sleeper whose time comes meanwhile, or a descriptor that becomes ready, is work
+            // too.
             self.look();
         }
         self.spun.set(in_vain.wrapping_add(1));
@@ -168,8 +169,8 @@ impl Worker {
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
         if keeper.clock().stands_still() {
-            // Such a clock wakes only parked kernel threads. A worker that sleeps in another way
-            // looks often.
+            // A clock that moves by command wakes only parked kernel threads. A worker that sleeps
+            // in another way checks the clock often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         let by_the_machine = self.by_the_machine.borrow().next_wake();
@@ -197,7 +198,7 @@ impl Worker {
         (1..workers).map(move |step| (self.index + step) % workers).map(|at| (at, &self.pool.remotes()[at]))
     }
 
-    /// Whether other workers have begun threads since the last call.
+    /// Returns whether other workers have begun threads since the last call.
     fn others_begin(&self) -> bool {
         let begun = self
             .others()
