@@ -60,8 +60,8 @@ fn main() {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("memory.x"), script).expect("the memory map is written");
-    // A program with a vector table of its own (`rtic`) has its own handler for each interrupt in
-    // that table.
+    // A program with its own vector table (`rtic`) has its own handler for each interrupt in that
+    // table.
     fs::write(out.join("device.x"), "").expect("the list of default handlers is written");
     println!("cargo:rustc-link-search={}", out.display());
     if riscv {

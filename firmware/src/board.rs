@@ -15,8 +15,8 @@ pub use riscv_rt::entry;
 pub use semihosting::process::exit;
 pub use semihosting::{print, println};
 
-/// Ends the program with exit code 101. In programs whose sizes are compared it prints nothing.
-/// Otherwise the code that formats a message would count as the structure's.
+/// Ends the program with exit code 101. In programs whose sizes are compared it prints nothing,
+/// because the code that formats a message would count as part of the structure.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     if !cfg!(quiet_panic) {
@@ -48,9 +48,9 @@ impl Counter {
         counter
     }
 
-    /// The advance of the board's counter while `work` runs, and the result of `work`. The work
-    /// stays between the two readings: a black box holds everything that the compiler could move
-    /// across them.
+    /// Returns the advance of the board's counter while `work` runs, and the result of `work`. A
+    /// black box ensures that the compiler does not move code across the two readings of the
+    /// counter.
     #[inline(always)]
     pub fn of<R>(&self, work: impl FnOnce() -> R) -> (u32, R) {
         compiler_fence(Ordering::SeqCst);
@@ -61,7 +61,7 @@ impl Counter {
         (black_box(imp::distance(before, after).saturating_sub(self.overhead)), result)
     }
 
-    /// The number of instructions in which the counter advances by `steps`, rounded to the nearest.
+    /// Converts an advance of the counter by `steps` to the nearest number of instructions.
     #[must_use]
     pub fn instructions(&self, steps: u64) -> u32 {
         ((steps * u64::from(LOOP) + u64::from(self.steps) / 2) / u64::from(self.steps)) as u32

@@ -1,10 +1,10 @@
-//! What differs from chip to chip: a counter that runs freely, and an alarm.
+//! The chip-specific part: a free-running counter, and an alarm.
 
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use tickwright_mcu::{Chip, Tick};
 
-/// Ticks a second: both timers run at the 25 MHz of the board.
+/// Ticks per second: both timers run at the 25 MHz of the board.
 pub const HZ: u64 = 25_000_000;
 
 /// A CMSDK APB timer of the board. It counts down.

@@ -1,5 +1,5 @@
-//! The machine: it runs random operations on a queue and on the oracle, whose results must be
-//! equal.
+//! The conformance machine: it runs random operations on a queue and on the oracle, and requires
+//! equal results.
 
 use core::fmt;
 
@@ -24,7 +24,7 @@ pub struct Mismatch {
     pub question: &'static str,
     /// The oracle's answer.
     pub expected: u64,
-    /// The queue's.
+    /// The queue's answer.
     pub got: u64,
 }
 
@@ -43,7 +43,7 @@ struct Machine<'q, F: Family> {
     timers: &'static Timers<F>,
     oracle: Oracle<TIMERS>,
     random: Random,
-    /// The most timers that the queue can hold.
+    /// The largest number of timers that the queue can hold.
     bound: usize,
     at: u32,
 }
@@ -98,7 +98,7 @@ impl<F: Family> Machine<'_, F> {
         }
     }
 
-    /// Draws the next `now`: mostly the next expiry or shortly after. It is rarely far away,
+    /// Draws the next `now`: mostly the next expiry or shortly after it. It is rarely far ahead,
     /// because the clock never goes back.
     fn stride(&mut self) -> u64 {
         let now = self.oracle.now;
@@ -208,7 +208,7 @@ impl<F: Family> Machine<'_, F> {
         };
         self.agree("an expiry that has come", 1, u64::from(due <= self.oracle.now))?;
         self.agree("the expiry of a timer that leaves", due, expiry)?;
-        // Timers with equal expiries leave a granular queue in an order of its own.
+        // A granular queue chooses the order in which timers with equal expiries leave.
         let equal = !Self::ORDER.is_exact() && self.oracle.expiry(timer.into()) == Some(due);
         if !equal {
             self.agree(question, first as u64, timer.into())?;

@@ -11,11 +11,11 @@ pub type Heap2 = BoundedHeap<2, BOUND>;
 pub type Heap4 = BoundedHeap<4, BOUND>;
 /// A sorted array in a static.
 pub type Flat = BoundedFlat<BOUND>;
-/// The coarse wheel with sixteen buckets a level.
+/// The coarse wheel with sixteen buckets per level.
 pub type SmallCoarse = CoarseWheel<16, 2, 12>;
 
-/// Calls `$callback!` once, with a row for each structure: its name, its type, and the most timers
-/// that it can hold.
+/// Calls `$callback!` once, with a row for each structure: its name, its type, and the largest
+/// number of timers that it can hold.
 #[macro_export]
 macro_rules! for_each_static_family {
     ($callback:ident) => {

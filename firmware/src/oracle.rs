@@ -12,26 +12,27 @@ struct Armed {
 pub struct Oracle<const N: usize> {
     armed: [Option<Armed>; N],
     arrivals: u32,
-    /// Whether the latest of equals leaves first, which is wrong.
+    /// Whether the latest of several equal timers leaves first, which is wrong.
     backwards: bool,
-    /// The greatest tick that was passed so far.
+    /// The greatest tick that was passed to the oracle so far.
     pub now: u64,
 }
 
 impl<const N: usize> Oracle<N> {
-    /// An oracle without pending timers.
+    /// Creates an oracle without pending timers.
     #[must_use]
     pub const fn new() -> Self {
         Self { armed: [None; N], arrivals: 0, backwards: false, now: 0 }
     }
 
-    /// An oracle that breaks ties backwards. Every exact structure must be found to differ from it.
+    /// Creates an oracle that breaks ties backwards. The machine must find that every exact
+    /// structure differs from it.
     #[must_use]
     pub const fn backwards() -> Self {
         Self { backwards: true, ..Self::new() }
     }
 
-    /// Makes a timer pending, behind its equals. Returns its expiry.
+    /// Makes a timer pending, after all equal timers. Returns its expiry.
     pub fn arm(&mut self, timer: usize, deadline: u64) -> u64 {
         self.arrivals += 1;
         let expiry = deadline.max(self.now);
@@ -39,7 +40,7 @@ impl<const N: usize> Oracle<N> {
         expiry
     }
 
-    /// Replaces the expiry of a pending timer by the one that a granular queue chose.
+    /// Replaces the expiry of a pending timer by the expiry that a granular queue chose.
     pub fn settle(&mut self, timer: usize, expiry: u64) {
         if let Some(armed) = &mut self.armed[timer] {
             armed.expiry = expiry;
@@ -51,25 +52,25 @@ impl<const N: usize> Oracle<N> {
         self.armed[timer].take().is_some()
     }
 
-    /// When a timer is due.
+    /// Returns when a timer is due.
     #[must_use]
     pub fn expiry(&self, timer: usize) -> Option<u64> {
         self.armed[timer].map(|armed| armed.expiry)
     }
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.armed.iter().flatten().count()
     }
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The timer that leaves after `skip` others, and its expiry.
+    /// Returns the timer that leaves after `skip` others, and its expiry.
     #[must_use]
     pub fn nth(&self, skip: usize) -> Option<(usize, u64)> {
         let mut last = None;
@@ -85,7 +86,7 @@ impl<const N: usize> Oracle<N> {
         last.map(|(expiry, _, timer)| (timer, expiry))
     }
 
-    /// Forgets all timers.
+    /// Removes all timers.
     pub fn clear(&mut self) {
         self.armed = [None; N];
     }

@@ -9,7 +9,7 @@ fn main() {
             println!("cargo::error=tickwright-boundary gave no number for the SONAME");
         }
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libtickwright.so.{number}");
-        // The library has registered fork handlers, so the loader must not unload it.
+        // The library registers fork handlers, so the loader must not unload it.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Clock(Mutex<RefCell<State>>);
 
 struct State {
     now: u64,
-    /// The tick of the next alarm, `u64::MAX` for none.
+    /// The tick of the next alarm, or `u64::MAX` if no alarm is set.
     alarm: u64,
     queue: Queue,
     counter: Option<&'static Counter>,
@@ -22,7 +22,7 @@ struct State {
     since_jump: Option<u32>,
 }
 
-/// What the calls of one function cost, in steps of the counter.
+/// The cost of the calls of one function, in steps of the counter.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) count: u32,
@@ -47,8 +47,8 @@ pub(crate) struct Costs {
     pub(crate) schedule: Cost,
     /// The calls of `next_expiration`.
     pub(crate) expire: Cost,
-    /// The most that all calls together took from one jump of the clock to the next, in steps. A
-    /// jump wakes a task, which sleeps again.
+    /// The largest total of all calls from one jump of the clock to the next, in steps. A jump
+    /// wakes a task, which then sleeps again.
     pub(crate) worst_wake_up: u32,
 }
 
@@ -58,7 +58,7 @@ impl Costs {
 
 embassy_time_driver::time_driver_impl!(static CLOCK: Clock = Clock::new());
 
-/// The driver.
+/// Returns the driver.
 pub(crate) fn clock() -> &'static Clock {
     &CLOCK
 }
@@ -86,8 +86,8 @@ impl State {
         self.alarm = next;
     }
 
-    /// Adds the cost of a call to the wake-up. Before the first jump there is none: tasks only arm
-    /// their timers.
+    /// Adds the cost of a call to the current wake-up. Before the first jump there is no wake-up,
+    /// and tasks only arm their timers.
     fn add(&mut self, steps: u32) {
         if let Some(sum) = &mut self.since_jump {
             *sum += steps;
@@ -123,7 +123,7 @@ impl Clock {
         critical_section::with(|cs| work(&mut self.0.borrow_ref_mut(cs)))
     }
 
-    /// Counts from now on.
+    /// Starts counting.
     pub(crate) fn count(&self, counter: &'static Counter) {
         self.with(|state| state.counter = Some(counter));
     }
@@ -133,7 +133,7 @@ impl Clock {
         self.with(|state| (state.costs, state.since_jump) = (Costs::NONE, None));
     }
 
-    /// The costs since they were set to 0.
+    /// Returns the costs since they were set to 0.
     pub(crate) fn costs(&self) -> Costs {
         self.with(|state| state.costs)
     }

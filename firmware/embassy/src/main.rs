@@ -1,10 +1,10 @@
 //! Tasks of Embassy that sleep and time out, over the timer queue that the build selected.
 //!
 //! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
-//! like a processor that sleeps until its timer interrupt. So each run is the same, and it shows
-//! each wake-up that is early, late or lost. The program prints a line `wake` for each wake-up, and
-//! lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and `ci/mcu.py` writes
-//! their costs into the record.
+//! like a processor that sleeps until its timer interrupt. Each run is therefore the same, and
+//! shows each wake-up that is early, late or lost. The program prints a line `wake` for each
+//! wake-up, and lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and
+//! `ci/mcu.py` writes their costs into the record.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -23,11 +23,11 @@ use tickwright_firmware::random::Random;
 
 use driver::{Costs, clock};
 
-/// Tasks that sleep and time out in turn.
+/// The number of tasks that alternate between sleeps and time-outs.
 const MIXED: u32 = 16;
-/// Tasks of the largest measurement.
+/// The number of tasks of the largest measurement.
 const MOST: u32 = 32;
-/// Sleeps of each task.
+/// The number of sleeps of each task.
 const ROUNDS: u32 = 40;
 
 static PENDED: AtomicBool = AtomicBool::new(false);
@@ -44,7 +44,7 @@ fn end() {
     ENDED.store(ENDED.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// A tick after now that no other task ever chooses.
+/// Returns a tick after now that no other task ever chooses.
 fn later(random: &mut Random, task: u32, most: u32) -> Instant {
     let slot = Instant::now().as_ticks() / 64 + 1 + u64::from(random.below(most));
     Instant::from_ticks(slot * 64 + u64::from(task))
@@ -59,7 +59,7 @@ fn woken(task: u32, due: Instant, what: &str) {
     }
 }
 
-/// Sleeps, times out, and ends within a time-out, in turn.
+/// Alternates between a sleep, a time-out, and a wait that ends within its time-out.
 #[embassy_executor::task(pool_size = 16)]
 async fn mixed(task: u32) {
     let mut random = Random::new(task.into());
@@ -71,7 +71,7 @@ async fn mixed(task: u32) {
                 true
             }
             1 => with_deadline(due, pending::<()>()).await.is_err(),
-            // The time-out drops the inner wait together with its timer. That timer may wake the
+            // The time-out drops the inner wait together with its timer. That timer can wake the
             // task once more.
             2 => with_deadline(due, Timer::at(later(&mut random, task, 20) + (due - Instant::now())))
                 .await
@@ -130,7 +130,8 @@ fn run(executor: &'static Executor, tasks: u32) {
     }
 }
 
-/// Prints the mean and the most instructions of a wake-up, and of each function of the queue.
+/// Prints the mean and the maximum of the instructions of a wake-up, and of each function of the
+/// queue.
 fn print_costs(counter: &Counter, tasks: u32) {
     let Costs { schedule, expire, worst_wake_up } = clock().costs();
     for (what, sum, count, worst) in [

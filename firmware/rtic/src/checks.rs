@@ -1,4 +1,4 @@
-//! Waits of all kinds. Each function is one mistake that a timer queue can make.
+//! Checks of all kinds of waits. Each function tests for one mistake that a timer queue can make.
 
 use core::future::{Future, pending, poll_fn, ready};
 use core::pin::{Pin, pin};
@@ -51,7 +51,8 @@ async fn at_random() -> u32 {
     101
 }
 
-/// A deadline in the past ends at once. It does not wait for the counter's next turn.
+/// Checks that a wait for a deadline in the past ends at once, and not after the counter's next
+/// turn.
 async fn deadline_that_passed() -> u32 {
     for back in [0, 1, 2, 1_000, 40_000, 70_000, u64::MAX] {
         let begun = now();
@@ -68,7 +69,7 @@ async fn deadline_that_passed() -> u32 {
     22
 }
 
-/// The deadline passes at each point between the first look at the clock and the setting of the
+/// Lets the deadline pass at each point between the first read of the clock and the setting of the
 /// alarm.
 async fn wake_between_check_and_arm() -> u32 {
     for ticks in 0..4_000 {
@@ -95,13 +96,13 @@ async fn time_outs() -> u32 {
     require(never.is_ok(), "a time-out at the end of time came");
     let longest = Mono::timeout_after(Duration::from_ticks(u64::MAX), ready(())).await;
     require(longest.is_ok(), "the longest time-out came");
-    // The task of priority 2 may take or free one slot between the two counts.
+    // The task of priority 2 can take or free one slot between the two counts.
     let (later, _) = monotonic::slots();
     require(later + 1 >= free, "a time-out that was dropped keeps its slot");
     12
 }
 
-/// If another task polled a delay last, the delay wakes that task.
+/// Checks that a delay wakes the task that polled it last.
 async fn waker_of_another_task() -> u32 {
     static FIRST: AtomicBool = AtomicBool::new(false);
     static SECOND: AtomicBool = AtomicBool::new(false);
@@ -118,8 +119,8 @@ async fn waker_of_another_task() -> u32 {
     2
 }
 
-/// There are more delays than slots, and all end on time. The delays with later deadlines hold the
-/// slots.
+/// Checks that all delays end on time if there are more delays than slots. The delays with later
+/// deadlines hold the slots.
 async fn more_than_slots() -> u32 {
     const DELAYS: usize = SLOTS + 4;
     let begun = now();
@@ -142,7 +143,7 @@ async fn more_than_slots() -> u32 {
     DELAYS as u32
 }
 
-/// A waker that sets a flag.
+/// Returns a waker that sets a flag.
 fn waker(flag: &'static AtomicBool) -> Waker {
     fn clone(flag: *const ()) -> RawWaker {
         RawWaker::new(flag, &TABLE)

@@ -14,8 +14,8 @@ mod monotonic;
 
 use tickwright_firmware::board::{exit, println};
 
-/// The greatest lateness of a wait, in ticks. The emulator lets 3.2 ticks pass for each
-/// instruction, and the task of priority 2 may run first.
+/// The largest allowed lateness of a wait, in ticks. The emulator lets 3.2 ticks pass for each
+/// instruction, and the task of priority 2 can run first.
 pub(crate) const BOUND: u64 = 8_000;
 
 /// Ends the program with an error, unless `holds` is true.
@@ -46,7 +46,7 @@ mod app {
 
     /// The number of beats of the task with priority 2.
     const BEATS: u64 = 100;
-    /// The whole program takes two seconds of the board.
+    /// A limit on the program's run, which takes two seconds of the board's time.
     const LIMIT: u64 = 20 * HZ;
 
     static BEATEN: AtomicBool = AtomicBool::new(false);

@@ -8,9 +8,10 @@
 //! Invariants, all under the critical section:
 //! 1. A timer is pending exactly while one [`Delay`] has its key and waits for its deadline. Its
 //!    value is the latest waker of that delay.
-//! 2. While a timer is pending, the alarm is at most its deadline or half a turn away.
+//! 2. While a timer is pending, the alarm comes no later than its deadline, or else in at most half
+//!    a turn.
 //!
-//! No waker is called, cloned or dropped in the critical section: it is foreign code.
+//! No waker is called, cloned or dropped in the critical section, because a waker is foreign code.
 
 use core::future::{Future, poll_fn};
 use core::mem;
@@ -33,7 +34,7 @@ static TIMERS: SlotTimers<Board, Waker, SLOTS> = SlotTimers::new();
 /// The number of polls that found no free slot.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
-/// The chip, and with the feature `control` one whose alarm can miss a deadline.
+/// The chip. With the feature `control` its alarm can miss a deadline.
 struct Board(chip::Board<16>);
 
 impl Chip for Board {
@@ -57,22 +58,22 @@ pub(crate) fn start(systick: SYST) {
     TIMERS.with(|timers| timers.start(Board(chip::Board::start(systick, 0))));
 }
 
-/// Wakes the tasks whose timers are due, each in a critical section of its own, and sets the alarm
-/// again. The handler of SysTick calls this.
+/// Takes each due timer in a separate critical section, wakes its task, and sets the alarm again.
+/// The handler of SysTick calls this.
 pub(crate) fn on_interrupt() {
     while let Some(due) = TIMERS.with(Service::pop_due) {
         due.value.wake();
     }
 }
 
-/// The number of free slots, and the number of polls that found none so far.
+/// Returns the number of free slots, and the number of polls that found no free slot so far.
 pub(crate) fn slots() -> (u32, u32) {
     let taken = TIMERS.with(|timers| timers.queue().len());
     ((SLOTS - taken) as u32, REFUSED.load(Ordering::Relaxed))
 }
 
-/// A future that ends at a tick, never before. If all slots are taken, it wakes its task again and
-/// again: then it is still on time, at the cost of a busy loop.
+/// A future that ends at a tick, and never before. If all slots are taken, it wakes its task
+/// repeatedly, so it still ends on time at the cost of a busy loop.
 #[derive(Debug)]
 pub(crate) struct Delay {
     deadline: u64,
@@ -80,7 +81,7 @@ pub(crate) struct Delay {
 }
 
 impl Delay {
-    /// A delay that ends at `deadline`, or at once if that tick has passed.
+    /// Creates a delay that ends at `deadline`, or at once if that tick has passed.
     pub(crate) fn until(deadline: u64) -> Self {
         Self { deadline, timer: None }
     }
@@ -90,10 +91,11 @@ impl Future for Delay {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // The latest waker counts: a future may move from task to task.
+        // The latest waker counts, because a future can move from task to task.
         let waker = context.waker().clone();
         let delay = &mut *self;
-        // The check and the arming are in one critical section: no wake-up can come between them.
+        // The check and the arming are in the same critical section, so no wake-up can come between
+        // them.
         let armed = TIMERS.with(|timers| {
             if timers.now() >= delay.deadline {
                 let unused = delay.timer.take().and_then(|key| timers.cancel(key));
@@ -124,13 +126,13 @@ impl Drop for Delay {
     }
 }
 
-/// The monotonic that tasks name.
+/// The monotonic that tasks use.
 #[derive(Debug)]
 pub(crate) struct Mono;
 
 impl Mono {
-    /// The deadline of a wait of at least `duration`. It is one tick later, since a part of the
-    /// current tick has passed.
+    /// Returns the deadline of a wait of at least `duration`. It is one tick later, because a part
+    /// of the current tick has already passed.
     fn deadline(duration: Duration) -> u64 {
         let ticks = duration.as_ticks();
         let now = TIMERS.with(Service::now);

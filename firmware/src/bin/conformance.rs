@@ -26,8 +26,8 @@ use tickwright_firmware::oracle::Oracle;
 /// The number of operations on each structure.
 const OPERATIONS: u32 = 20_000;
 
-/// Whether the emulator passes the argument `control`. Without arguments it passes the program's
-/// path, which may be longer than the buffer.
+/// Returns whether the emulator passes the argument `control`. Without arguments it passes the
+/// program's path, which can be longer than the buffer.
 fn is_control() -> bool {
     env::args::<128>()
         .is_ok_and(|arguments| (&arguments).into_iter().any(|argument| argument == Ok("control")))

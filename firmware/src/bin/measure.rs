@@ -1,6 +1,7 @@
-//! Counts the instructions of each operation of each structure. The sequence is that of Zephyr's
-//! benchmark: insert n timers, move each, cancel half, fire the rest. A look is a call that finds
-//! nothing due. Prints a line for each structure, n and operation, which `ci/mcu.py` reads.
+//! Counts the instructions of each operation of each structure. The sequence is the same as in
+//! Zephyr's benchmark: insert n timers, move each of them, cancel half of them, fire the rest. A
+//! look is a call that finds no due timer. Prints a line for each structure, n and operation, which
+//! `ci/mcu.py` reads.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.
@@ -102,13 +103,13 @@ fn measure<F: Family>(
                 right &= done;
             }
             let mut fired = 0;
-            // The alarm goes off at the next wake-up, and takes all due timers.
+            // The alarm comes at the next wake-up, and takes all due timers.
             while let (took, Some(now)) = counter.of(|| next_wake(queue)) {
                 cost[4].add(took);
                 let now = black_box(now);
                 loop {
                     let (took, one) = counter.of(|| fire(queue, now));
-                    // The last look of each alarm finds nothing.
+                    // The last look of each alarm finds no due timer.
                     cost[if one { 3 } else { 5 }].add(took);
                     if !one {
                         break;

@@ -20,7 +20,7 @@ const TICKS: u32 = 10_000;
 struct Periodic {
     period: u32,
     fired: AtomicU32,
-    /// Firings that were not on their tick.
+    /// The number of timers that fired, but not on their tick.
     off: AtomicU32,
 }
 
@@ -47,7 +47,7 @@ static QUEUE: Mutex<RefCell<HookQueue<'static, RbTreeCached, Periodic>>> =
     Mutex::new(RefCell::new(HookQueue::new()));
 static NOW: AtomicU32 = AtomicU32::new(0);
 
-/// Increments a counter that this context alone writes: no compare-exchange is needed.
+/// Increments a counter that only this context writes, so no compare-exchange is needed.
 fn count(counter: &AtomicU32) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
@@ -91,7 +91,7 @@ fn main() -> ! {
 
     let mut armed = 0u32;
     while NOW.load(Ordering::Relaxed) < TICKS {
-        // Between any two instructions of this loop an interrupt may come.
+        // An interrupt can come between any two instructions of this loop.
         let later = u64::from(NOW.load(Ordering::Relaxed)) + 50;
         let refused = critical_section::with(|cs| {
             let mut queue = QUEUE.borrow_ref_mut(cs);
@@ -113,7 +113,7 @@ fn main() -> ! {
         let Periodic { period, fired, off } = &timer.payload;
         let (fired, off) = (fired.load(Ordering::Relaxed), off.load(Ordering::Relaxed));
         println!("every {period}: fired {fired} times, {off} off their tick");
-        // The last tick may have come while this program read the counters.
+        // The last tick can have come while this program read the counters.
         let expected = NOW.load(Ordering::Relaxed) / period;
         wrong += off + u32::from(fired != expected);
     }

@@ -1,7 +1,7 @@
 //! A tickless timer service for firmware: `docs/firmware.md` explains it part by part.
 //!
-//! One timer of the chip is a counter of 16 bits that runs freely; SysTick is the alarm. While
-//! nothing is due, only one interrupt comes in each half turn of the counter.
+//! One timer of the chip is a free-running counter of 16 bits, and SysTick is the alarm. While no
+//! timer is due, only one interrupt comes in each half turn of the counter.
 //!
 //! With the feature `counter32` the counter has 32 bits and starts half a second before it wraps.
 #![no_std]
@@ -78,8 +78,8 @@ fn count(counter: &AtomicU32) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions
-/// (QEMU 7.2) passes over the end of such a sleep by its length, so here it spins.
+/// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions (QEMU
+/// 7.2) overshoots the end of such a sleep by the length of the sleep, so here it spins.
 fn idle() {
     for _ in 0..50 {
         cortex_m::asm::nop();

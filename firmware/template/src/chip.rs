@@ -1,6 +1,6 @@
-//! What differs from chip to chip: a counter that runs freely, and an alarm. This file is for the
-//! board mps2-an385: a CMSDK APB timer is the counter, and SysTick is the alarm. For another chip,
-//! port `Board::start` and what `Chip` asks for.
+//! The chip-specific part: a free-running counter, and an alarm. This file is for the board
+//! mps2-an385: a CMSDK APB timer is the counter, and SysTick is the alarm. For another chip, port
+//! `Board::start` and the methods of `Chip`.
 
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
@@ -34,7 +34,7 @@ impl Board {
 }
 
 impl Chip for Board {
-    /// Ticks a second of the counter and of the alarm.
+    /// Ticks per second of the counter and of the alarm.
     const HZ: u64 = 25_000_000;
     const COUNTER_BITS: u32 = 32;
     /// SysTick has 24 bits.

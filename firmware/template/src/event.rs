@@ -1,5 +1,6 @@
-//! The structs of this program and their timers. One queue has one payload type. It is an enum, so
-//! that the timers of several kinds of struct, and several timers of one struct, share the queue.
+//! The structs of this program and their timers. A queue has one payload type. Here the payload is
+//! an enum, so that timers in several kinds of structs, and several timers in one struct, can share
+//! the queue.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -8,13 +9,13 @@ use tickwright_mcu::{HookTimers, SortedList, Tick};
 use crate::chip::Board;
 use crate::journal;
 
-/// A timer with an event. The timer lies in a struct of yours, and the struct in a static.
+/// A timer with an event. The timer is in a struct of this program, and the struct is in a static.
 pub type Timer = tickwright_mcu::Timer<SortedList, Event>;
 
-/// All timers that are pending: the alarm and the main program share them.
+/// All pending timers. The alarm and the main program share them.
 pub static TIMERS: HookTimers<Board, Event> = HookTimers::new();
 
-/// What a timer's expiry means, and for which struct.
+/// The meaning of a timer's expiry, and the struct that it concerns.
 pub enum Event {
     Blink(&'static Led),
     Sample(&'static Sensor),
@@ -32,7 +33,7 @@ pub struct Sensor {
     pub samples: AtomicU32,
 }
 
-/// A session ends when no packet came for a while, or at its limit.
+/// A session, which ends when no packet has come for a while, or at its limit.
 pub struct Session {
     pub id: u32,
     pub idle: Timer,
@@ -50,7 +51,7 @@ pub static SESSION: Session = Session {
 };
 
 impl Event {
-    /// Ticks from one expiry to the next; 0 for a timer that fires once.
+    /// Returns the ticks from one expiry to the next, or 0 for a timer that fires once.
     pub fn period(&self) -> Tick {
         match self {
             Self::Blink(_) => TIMERS.ms(25),
@@ -59,7 +60,7 @@ impl Event {
         }
     }
 
-    /// Runs at the expiry. It runs in the alarm, so it is short and does not print: it notes a
+    /// Runs at the expiry. It runs in the alarm, so it is short and does not print. It records a
     /// line, which `main` prints.
     pub fn fire(&'static self, expiry: Tick) {
         let value = match self {

@@ -1,5 +1,5 @@
-//! The events that have fired and are not printed yet. The alarm notes lines, and the main program
-//! takes them.
+//! The events that have fired but are not printed yet. The alarm records lines, and the main
+//! program takes them.
 
 use core::cell::RefCell;
 
@@ -18,7 +18,7 @@ pub struct Line {
     pub value: u32,
 }
 
-/// Lines in the order in which they were noted.
+/// Lines in the order in which they were recorded.
 pub struct Lines {
     lines: [Option<Line>; 8],
     len: usize,
@@ -29,7 +29,7 @@ pub struct Lines {
 impl Lines {
     const EMPTY: Self = Self { lines: [None; 8], len: 0, lost: 0 };
 
-    /// The lines, oldest first.
+    /// Returns the lines, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().flatten()
     }
@@ -37,7 +37,7 @@ impl Lines {
 
 static NOTED: Mutex<RefCell<Lines>> = Mutex::new(RefCell::new(Lines::EMPTY));
 
-/// Notes a line. If there is no room, counts the line as lost.
+/// Records a line. If there is no room, counts the line as lost.
 pub fn note(line: Line) {
     critical_section::with(|cs| {
         let noted = &mut *NOTED.borrow_ref_mut(cs);

@@ -44,7 +44,7 @@ fn main() -> ! {
         idle();
         lost += print_lines();
         let now = TIMERS.with(Service::now);
-        // A packet comes every 30 ms, three times. Each moves the idle time-out.
+        // Three packets come, 30 ms apart. Each packet moves the idle time-out.
         if packets < 3 && now >= ms((packets + 1) * 30) {
             packets += 1;
             let moved = TIMERS.with(|service| service.postpone(&SESSION.idle, ms(50)));
@@ -61,13 +61,14 @@ fn main() -> ! {
     exit(i32::from(!over || pending || !punctual || lost > 0))
 }
 
-/// The alarm. An event fires with interrupts unmasked, and may arm, move and cancel timers.
+/// The alarm's handler. An event fires with interrupts unmasked, and can arm, move and cancel
+/// timers.
 #[exception]
 fn SysTick() {
     TIMERS.on_alarm(|timer| timer.payload.period(), |timer, expiry| timer.payload.fire(expiry));
 }
 
-/// Prints what has fired. Returns the number of lines that were lost.
+/// Prints the events that have fired. Returns the number of lost lines.
 fn print_lines() -> u32 {
     let lines = journal::take();
     for line in lines.iter() {
@@ -90,8 +91,8 @@ fn print_lines() -> u32 {
     lines.lost
 }
 
-/// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions
-/// (QEMU 7.2) passes over the end of such a sleep by its length, so here it spins.
+/// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions (QEMU
+/// 7.2) overshoots the end of such a sleep by the length of the sleep, so here it spins.
 fn idle() {
     for _ in 0..50 {
         cortex_m::asm::nop();

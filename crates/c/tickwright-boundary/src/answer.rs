@@ -1,7 +1,8 @@
 //! What exported functions return, and what they write to the caller's memory.
 //!
-//! Each function here runs the body of an exported function, in which `?` returns codes. It turns
-//! the body's `Result` into the number that C gets. The unsafe ones write to memory of the caller.
+//! Each function here runs the body of an exported function, in which `?` returns codes, and
+//! converts the body's `Result` into the number that C gets. The unsafe functions write to the
+//! caller's memory.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
@@ -10,8 +11,8 @@ use crate::code;
 use crate::grow::{self, Growing};
 pub use crate::place::{aligned, usable};
 
-/// Exports functions of the header: each one keeps its name, becomes `unsafe extern "C"`, and has
-/// the header's contract.
+/// Exports functions of the header: each function keeps its name, becomes `unsafe extern "C"`, and
+/// has the header's contract.
 ///
 /// Call the macro with parentheses, because rustfmt formats only what stands in parentheses:
 /// ```text
@@ -57,8 +58,8 @@ pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     }
 }
 
-/// Writes a value to `place` and returns 0, or returns a code. A place that is not aligned is
-/// refused before anything is done.
+/// Writes a value to `place` and returns 0, or returns a code. If `place` is not aligned, it is
+/// refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -72,8 +73,8 @@ pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>)
     })
 }
 
-/// Writes a value to `place` and returns 1; returns 0 if `inside` finds none, or a code. A `place`
-/// that is not aligned is refused before `inside` runs.
+/// Writes a value to `place` and returns 1. Returns 0 if `inside` finds no value, or else a code.
+/// If `place` is not aligned, it is refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or may be written.
@@ -97,8 +98,8 @@ pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<
     done.min(0)
 }
 
-/// Fills a struct of the caller and returns 1; returns 0 if `inside` finds nothing, or a code. A
-/// struct whose size is impossible is refused before `inside` runs.
+/// Fills a struct of the caller and returns 1. Returns 0 if `inside` finds nothing, or else a code.
+/// A struct whose size is impossible is refused before `inside` runs.
 ///
 /// # Safety
 /// `place` is null, or that many bytes may be written there as its size field says.
@@ -147,7 +148,7 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     })
 }
 
-/// Borrows what a caller's pointer points to, unless the pointer is null or not aligned.
+/// Borrows the target of a caller's pointer, unless the pointer is null or not aligned.
 ///
 /// # Safety
 /// What `pointer` points to may be read until the end of the call.
@@ -169,7 +170,7 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
 }
 
 /// Writes a text and a zero byte into `size` bytes, and returns the length of the whole text. A
-/// text that does not fit is cut off.
+/// text that does not fit is truncated.
 ///
 /// # Safety
 /// `text` is null, or `size` bytes there may be written.

@@ -6,7 +6,7 @@ macro_rules! codes {
     ($($(#[$what:meta])+ $name:ident = $number:ident: $text:literal;)+) => {
         $($(#[$what])+ pub const $name: c_int = -libc::$number;)+
 
-        /// What [`text`] says.
+        /// The texts that [`text`] returns.
         const TEXTS: &[(c_int, &CStr)] = &[(0, c"done"), $(($name, $text)),+];
     };
 }
@@ -30,11 +30,11 @@ codes! {
     NO_MEMORY = ENOMEM: c"no memory: nothing was changed";
     /// Something that has to end first still runs or is in use.
     BUSY = EBUSY: c"not now: a callback or clean-up function runs (of this queue, heap, dictionary, timer or scheduler), a thread still runs, a lock is held, a call waits in the object, or a mailbox is full or empty: call again when that has changed";
-    /// A callback would wait for itself.
+    /// A callback or thread would wait for itself.
     DEADLOCK = EDEADLK: c"a callback or thread cannot wait for its own end, nor for one that waits for it: do not wait, or return";
     /// There is no such thread.
     STALE = ESRCH: c"there is no such thread (any more): it was joined, or was detached and has ended";
-    /// The time was over.
+    /// The time limit has passed.
     LATE = ETIMEDOUT: c"the time is over, and what the call waited for has not happened: call again later";
     /// The scheduler is being destroyed, or the runtime has no threads in this process.
     ENDING = ECANCELED: c"the scheduler is being destroyed, or this process is a fork without the runtime's threads: make another";
@@ -67,9 +67,9 @@ pub fn text(code: c_int) -> &'static CStr {
     known.map_or(c"no code of this library", |(_, text)| text)
 }
 
-/// Calls a function of the caller's when functions outside of the header called us. Those functions
-/// could catch what the caller's function throws, or clean up after it. With this call the process
-/// ends instead, because nothing unwinds out of an `extern "C"` function.
+/// Calls a function of the caller at a point where functions outside of the header have called us.
+/// These functions could catch an exception of the caller's function, or run clean-up code. This
+/// function makes the process end instead, because nothing unwinds out of an `extern "C"` function.
 pub extern "C" fn contained<R>(call: impl FnOnce() -> R) -> R {
     call()
 }

@@ -23,16 +23,16 @@ const MOST: usize = 4096;
 /// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
 /// 2. Any bytes that a C program can have in the other fields are valid values of those fields.
 pub unsafe trait Growing: Copy {
-    /// The values of the fields that the caller's struct does not have. The size field has the size
-    /// of the type. The default of an added field is 0, since an older library refuses any other
-    /// value.
+    /// The default values, used for fields that the caller's struct does not have. The size field
+    /// has the size of the type. The default of an added field is 0, since an older library refuses
+    /// any other value.
     const DEFAULT: Self;
     /// The size of the first version: [`end_of!`](crate::end_of) of its last field. It never
-    /// changes: later versions add fields behind that field.
+    /// changes, because later versions add fields after that field.
     const LEAST: usize;
 }
 
-/// Where a field of a type ends, in bytes from the beginning.
+/// Evaluates to the end of a field, in bytes from the beginning of its struct.
 #[macro_export]
 macro_rules! end_of {
     ($type:ty, $field:ident) => {
@@ -40,20 +40,21 @@ macro_rules! end_of {
     };
 }
 
-/// The size of what a function returns a reference to. For [`end_of!`](crate::end_of).
+/// Returns the size of the type to which a function returns a reference. For
+/// [`end_of!`](crate::end_of).
 #[doc(hidden)]
 #[must_use]
 pub const fn size_by<T, F>(_: fn(&T) -> &F) -> usize {
     size_of::<F>()
 }
 
-/// Whether some version of the struct can have this size. The size of a struct is a multiple of its
-/// alignment, so most sizes that were never set are refused.
+/// Returns whether some version of the struct can have this size. A struct's size is a multiple of
+/// its alignment, so most size fields that were never initialized are refused.
 fn is_possible<T: Growing>(size: usize) -> bool {
     (T::LEAST..=MOST).contains(&size) && size.is_multiple_of(align_of::<T>())
 }
 
-/// The size that a caller gave.
+/// Returns the size that the caller has set.
 ///
 /// # Safety
 /// `at` is neither null nor misaligned, and its size may be read.
@@ -67,7 +68,7 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// Reads a struct of the caller.
 ///
 /// # Errors
-/// [`code::INVALID`] for null and for an impossible size; [`code::TOO_NEW`] if a field that this
+/// [`code::INVALID`] for null and for an impossible size. [`code::TOO_NEW`] if a field that this
 /// version does not know is not 0.
 ///
 /// # Safety
@@ -95,7 +96,7 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     Ok(value)
 }
 
-/// How many bytes a caller's struct has; 0 for null.
+/// Returns the number of bytes of a caller's struct, or 0 for null.
 ///
 /// # Errors
 /// [`code::INVALID`] for a place that is not aligned, and for an impossible size.
@@ -127,7 +128,7 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
-/// Sets a caller's struct of `size` bytes to its defaults. Bytes behind the fields that we know
+/// Sets a caller's struct of `size` bytes to its defaults. Bytes after the fields that we know
 /// become 0.
 ///
 /// # Safety

@@ -1,12 +1,12 @@
-//! The boundary between C and Rust, which both C libraries of Tickwright share. No other crate may
-//! use it: its interface changes with those libraries.
+//! The boundary between C and Rust, which both C libraries of Tickwright share. Other crates must
+//! not use it, because its interface changes with those libraries.
 //!
 //! - [`code`]: results, zero or a negated `errno`
-//! - [`answer`]: the frames of exported functions, and what they write where the caller wants it
-//! - [`place`]: pointers of the caller, before anything is read or written there
+//! - [`answer`]: the frames of exported functions, and what they write to the caller's memory
+//! - [`place`]: checks of the caller's pointers before a read or write
 //! - [`grow`]: structs of the caller whose first field is their size
-//! - [`spare`]: memory for calls whose allocations cannot be refused
-//! - [`state`]: how memory that holds an object of a library is told from other memory
+//! - [`spare`]: memory for calls whose allocations must not fail
+//! - [`state`]: distinguishes memory that holds an object of a library from other memory
 //!
 //! The number of both SONAMEs is in the file `SONAME`, and nowhere else.
 //!
@@ -16,8 +16,9 @@
 //! 1. a pointer that is not null points to what its type says, readable and writable for as long as
 //!    the call lasts, or, where it says so (a queue, a pending timer, an element, a dictionary, a
 //!    link), until it is destroyed or taken out;
-//! 2. calls about one object do not overlap in time, except from a callback in the same thread, and
-//!    those about a scheduler or a runtime, of which only the last overlaps nothing;
+//! 2. calls about one object do not overlap in time, except for calls from a callback in the same
+//!    thread, and for calls about a scheduler or a runtime, where only the call that destroys it
+//!    must not overlap others;
 //! 3. callbacks return: no `longjmp`, no exception.
 
 pub mod answer;

@@ -1,10 +1,10 @@
 //! Memory that is allocated before a call whose own allocations must not fail.
 //!
 //! The standard library ends the process if there is no memory for a reference count, a thread's
-//! name or a thread. A C library must not end the process, so [`covered`] first allocates spare
-//! blocks, and returns an error if it cannot. Then it makes the call. An allocation of that thread
-//! that fails during the call gets a spare block. Allocations that could report their failure get
-//! one too, so all allocations of the call count.
+//! name or a thread. A C library must not end the process. Therefore [`covered`] allocates spare
+//! blocks before it makes the call, and returns an error if it cannot. If an allocation of the
+//! thread fails during the call, it gets a spare block. This also applies to allocations that could
+//! report their failure, so the number of spare blocks must cover all allocations of the call.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
@@ -12,7 +12,7 @@
 //!   the end                    blocks that are left are freed
 //! ```
 //! The tests `ctest/no_memory*.c` check the number of blocks. They let each allocation of a call
-//! fail: with a block too few their process ends.
+//! fail. With one block too few, their process ends.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -24,7 +24,7 @@ use crate::code;
 /// `malloc` aligns every block of at least this size to this number of bytes.
 const ALIGNED: usize = 2 * size_of::<usize>();
 
-/// The header of a spare block, which stands in the block until the block is used.
+/// The header of a spare block. It is stored in the block until the block is used.
 struct Spare {
     next: *mut Self,
     bytes: usize,
@@ -32,15 +32,15 @@ struct Spare {
 
 thread_local! {
     /// The spare blocks of the calling thread, smallest first. The cell has no destructor, so a
-    /// thread may allocate in its last destructors too.
+    /// thread can also allocate in its last destructors.
     static SPARES: Cell<*mut Spare> = const { Cell::new(null_mut()) };
 }
 
-/// The allocator of both libraries: C's allocator, or a spare block when that has no memory.
+/// The allocator of both libraries: C's allocator, or a spare block if C's allocator has no memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Malloc;
 
-/// Allocates memory for a layout from C's allocator; null if there is none.
+/// Allocates memory for a layout from C's allocator. Returns null if there is no memory.
 fn allocated(layout: Layout) -> *mut u8 {
     if layout.align() <= ALIGNED && layout.align() <= layout.size() {
         // SAFETY: any size may be asked for.
@@ -54,7 +54,7 @@ fn allocated(layout: Layout) -> *mut u8 {
     if refused == 0 { block.cast() } else { null_mut() }
 }
 
-/// Takes the smallest spare block that is large enough for a layout; null if there is none.
+/// Takes the smallest spare block that is large enough for a layout. Returns null if there is none.
 fn taken(layout: Layout) -> *mut u8 {
     if layout.align() > ALIGNED {
         return null_mut();
@@ -134,7 +134,7 @@ unsafe impl GlobalAlloc for Malloc {
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
 
-/// Frees the spare blocks that a call has not used, also when the call unwinds.
+/// Frees the spare blocks that a call has not used, even if the call unwinds.
 struct Cover {
     outer: *mut Spare,
 }
@@ -151,11 +151,12 @@ impl Drop for Cover {
     }
 }
 
-/// Calls `inside`, with spare blocks of the given numbers and sizes for its allocations. List the
-/// sizes from the greatest to the least.
+/// Calls `inside`, with spare blocks for its allocations. `blocks` lists pairs of a number and a
+/// size, from the largest size to the smallest.
 ///
 /// # Errors
-/// [`code::NO_MEMORY`] if the spare blocks cannot be allocated; then `inside` was not called.
+/// [`code::NO_MEMORY`] if the spare blocks cannot be allocated. In this case `inside` was not
+/// called.
 pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Result<R, c_int> {
     let cover = Cover { outer: SPARES.replace(null_mut()) };
     for &(count, bytes) in blocks {

@@ -4,8 +4,8 @@
 //!   tw_heap    | state | heap |     state: the kind of thing, READY or another word of its kind,
 //!   tw_sched   | state | ...  |            mixed with its address
 //! ```
-//! The state tells an object from a destroyed object, from a copy, and from other memory. Other
-//! memory may be smaller than the object, so only the state is borrowed at first.
+//! The state distinguishes an object from a destroyed object, from a copy, and from other memory.
+//! Other memory can be smaller than the object, so only the state is borrowed at first.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -43,15 +43,15 @@ pub unsafe trait Shared: Sized {
     const ENDING: u64;
 }
 
-/// The state word of an object at the address `at`: `kind`, mixed with that address.
+/// Returns the state word of an object at the address `at`: `kind`, mixed with that address.
 pub fn state<T>(kind: u64, at: *const T) -> u64 {
     kind ^ (at.addr() as u64).rotate_left(16)
 }
 
-/// Returns the state of an object that may be used.
+/// Returns the state of an object that is ready for use.
 ///
 /// # Errors
-/// [`code::INVALID`] if no such object is there, [`code::BUSY`] if it is lent.
+/// [`code::INVALID`] if there is no such object, [`code::BUSY`] if it is lent.
 ///
 /// # Safety
 /// The header's contract.
@@ -76,7 +76,7 @@ pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce()
     done
 }
 
-/// Returns an object that may be used, or is being destroyed.
+/// Returns an object that is ready for use or is being destroyed.
 ///
 /// # Errors
 /// [`code::INVALID`] if no such object is there.
@@ -104,7 +104,7 @@ unsafe fn word<'t, T: Shared>(at: *const T) -> &'t AtomicU64 {
     unsafe { &*at.cast::<AtomicU64>() }
 }
 
-/// Whether an object that [`shared`] has returned is being destroyed.
+/// Returns whether an object that [`shared`] has returned is being destroyed.
 pub fn is_ending<T: Shared>(shared: &T) -> bool {
     // SAFETY: a reference is neither null nor misaligned.
     unsafe { word(shared) }.load(Ordering::Relaxed) != state(T::READY, shared)
@@ -113,7 +113,7 @@ pub fn is_ending<T: Shared>(shared: &T) -> bool {
 /// Marks an object that [`shared`] has returned as being destroyed.
 ///
 /// # Errors
-/// [`code::ALREADY`] if the object is being destroyed already.
+/// [`code::ALREADY`] if the object is already being destroyed.
 pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     let (ready, ending) = (state(T::READY, shared), state(T::ENDING, shared));
     // SAFETY: a reference is neither null nor misaligned.
@@ -145,7 +145,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     if at.is_null() {
         return Err(code::NO_MEMORY);
     }
-    // Callbacks later get a pointer that is made from this address.
+    // Callbacks later get a pointer that is created from this address.
     let _ = at.expose_provenance();
     // SAFETY: the memory has the layout of a `T`, and was allocated just now.
     unsafe { at.write(make(at)) };
@@ -155,8 +155,8 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     Ok(0)
 }
 
-/// Destroys an object that [`create`] has made. Its state becomes 0 first, so that a later call
-/// with the old pointer is refused while the memory still shows that 0.
+/// Destroys an object that [`create`] has created. Its state becomes 0 first, so that a later call
+/// with the old pointer is refused as long as the memory still holds that 0.
 ///
 /// # Safety
 /// The object is from `create`, begins with its state, and is no longer used.

@@ -14,8 +14,9 @@ use crate::job::{
     Place, TW_JOB_KEEP, TW_JOB_VARIABLE, after, cancelled, refused, simple, since, timing, tw_job,
 };
 
-/// Adds a timer, and returns its `int` id and its 64-bit id. Inlined, so that each exported
-/// function looks only at what its own timers can have: that halves the instructions of an add.
+/// Adds a timer, and returns its `int` id and its 64-bit id. It is inlined, so that each exported
+/// function checks only the settings that its own timers can have. This halves the instructions of
+/// an add.
 #[inline(always)]
 fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
     let added = with!(sched, scheduler => scheduler.timer(timing).origin(origin).add_numbered(call));
@@ -23,8 +24,8 @@ fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Resu
     Ok((int, id.to_bits()))
 }
 
-/// Adds a timer in place of `old`. Returns both ids like [`add_call`], and what became of the old
-/// timer.
+/// Adds a timer in place of `old`. Returns both ids like [`add_call`], and the result of the old
+/// timer's cancel.
 fn place(
     sched: &tw_sched,
     old: TimerId,
@@ -37,7 +38,7 @@ fn place(
     Ok((placed.int_id, placed.id.to_bits(), placed.old))
 }
 
-/// Returns the code of a refusal. The clean-up function of the refused callback does not run.
+/// Returns the code of a refusal, without running the clean-up function of the refused callback.
 fn forgotten(refusal: Refused<Call>) -> c_int {
     core::mem::forget(refusal.payload);
     refused(refusal.reason)
@@ -51,7 +52,7 @@ fn add(
     call: Result<Call, c_int>,
     origin: Place,
 ) -> c_int {
-    // No closure, because none is always inlined.
+    // This is not a closure, because closures are not always inlined.
     let (sched, timing, call) = match (shared(sched), timing, call) {
         (Ok(sched), Ok(timing), Ok(call)) => (sched, timing, call),
         (Err(code), ..) | (_, Err(code), _) | (.., Err(code)) => return code,
@@ -105,7 +106,7 @@ unsafe fn add_job(
         let (int, bits, old) = place(sched, old, timing, origin, call)?;
         // SAFETY: the header's contract.
         unsafe { put(id, bits) };
-        // The caller may wait only for the clean-up of the old timer, so that clean-up comes last.
+        // The old timer's clean-up comes last, because the caller may wait only for that.
         let old = cancelled(old).unwrap_or_else(|absent| absent);
         // SAFETY: the header's contract.
         unsafe { put(became, old) };

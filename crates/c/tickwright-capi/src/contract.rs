@@ -6,20 +6,20 @@ use core::ffi::c_int;
 
 use tickwright_boundary::state::{self, Lendable, Shared};
 
-/// Returns the object at `at`, which may be used or is being destroyed.
+/// Returns the object at `at`, which is ready for use or is being destroyed.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if no such object is there.
+/// [`INVALID`](tickwright_boundary::code::INVALID) if there is no such object.
 #[inline]
 pub(crate) fn shared<'t, T: Shared>(at: *const T) -> Result<&'t T, c_int> {
     // SAFETY: the header's contract.
     unsafe { state::shared(at) }
 }
 
-/// Returns the state of the object at `at`, which may be used.
+/// Returns the state of the object at `at`, which is ready for use.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if no such object is there,
+/// [`INVALID`](tickwright_boundary::code::INVALID) if there is no such object,
 /// [`BUSY`](tickwright_boundary::code::BUSY) if the object is lent.
 pub(crate) fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c_int> {
     // SAFETY: the header's contract.

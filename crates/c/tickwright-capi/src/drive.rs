@@ -67,7 +67,7 @@ fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
 /// The scheduler calls this function when a loop that sleeps must look again.
 pub type tw_wake_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function that wakes its loop, and the data of that function.
+/// The caller's function that wakes the caller's loop, and the data of that function.
 struct Wake {
     call: unsafe extern "C-unwind" fn(*mut c_void),
     data: *mut c_void,
@@ -92,7 +92,7 @@ fn start(
 ) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
     let parker = Parker::try_new(scheduler.clock()).ok_or(code::NO_MEMORY)?;
     scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-    // A thread that runs the queue at this moment sets the alarm afterwards.
+    // If a thread is running the queue at this moment, it sets the alarm afterwards.
     let run = move || {
         let _ = scheduler.run_queue();
     };
@@ -103,13 +103,14 @@ fn start(
     })
 }
 
-/// Moves a virtual clock. If the scheduler has a thread and the caller is not its callback, waits
-/// until the thread has run all due timers.
+/// Moves a virtual clock. If the scheduler has a thread and the caller is not one of its callbacks,
+/// waits until the thread has run all due timers.
 fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
     answer::code(|| {
         let sched = shared(sched)?;
         let host = sched.host.as_ref().ok_or(code::UNSUPPORTED)?;
-        // A step of the clock allocates the list of alarms that it notifies: that of the thread.
+        // A step of the clock allocates the list of alarms that it notifies, here the alarm of the
+        // thread.
         covered(&[(1, 256)], || turn(host))?;
         let parker = match &*sched.driver() {
             Driver::Thread(thread) => Arc::clone(thread.parker()),
@@ -123,7 +124,7 @@ fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
 }
 
 exported!(
-    /// How long a poll loop may sleep.
+    /// Returns how long a poll loop can sleep.
     fn tw_sched_timeout_ms(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
             let wait = with!(shared(sched)?, scheduler => scheduler.timeout_of_loop());
@@ -147,7 +148,7 @@ exported!(
         })
     }
 
-    /// Runs what is due.
+    /// Runs the due timers.
     fn tw_sched_run(sched: *mut tw_sched, budget: usize) -> isize {
         answer::count(|| match with!(shared(sched)?, scheduler => scheduler.run_queue_within(budget)) {
             Ok(ran) => Ok(ran),
@@ -193,7 +194,7 @@ exported!(
         })
     }
 
-    /// Returns a descriptor that is readable when the queue is to be run.
+    /// Returns a descriptor that becomes readable when the queue must be run.
     fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
         answer::code(|| descriptor(shared(sched)?))
     }

@@ -1,4 +1,4 @@
-//! The families by number, from which a C program chooses.
+//! The families, from which a C program chooses by number.
 
 use core::alloc::Layout;
 use core::ffi::c_int;
@@ -18,11 +18,11 @@ pub type tw_family = c_int;
 /// The default family of a scheduler: [`TW_FAMILY_HEAP4`].
 pub const TW_FAMILY_DEFAULT: c_int = 0;
 
-/// The number of a tree that is gone. The number is a part of the ABI, so it is now a second one of
-/// the red-black tree that knows its head, which promises the same.
+/// The number of a tree that was removed. The number is part of the ABI, so it now also selects the
+/// red-black tree with a cached head, which makes the same promises.
 pub const TW_FAMILY_AVL: c_int = 6;
 
-/// The number of the family that this number chooses.
+/// Returns the number of the family that this number selects.
 pub(crate) const fn chosen(number: c_int) -> c_int {
     if number == TW_FAMILY_AVL { TW_FAMILY_RB_CACHED } else { number }
 }
@@ -35,19 +35,19 @@ pub(crate) trait Numbered {
 
 /// A family that a C program can choose.
 pub(crate) trait Known: Family + Numbered {
-    /// The memory that a queue needs besides the queue itself.
+    /// Returns the layout of the memory that a queue needs in addition to the queue itself.
     fn room(capacity: usize) -> Option<Layout> {
         let _ = capacity;
         Some(Layout::new::<()>())
     }
 
-    /// Makes a queue that uses `room` bytes at `memory`.
+    /// Creates a queue that uses the memory of the layout [`room`](Self::room) at `memory`.
     ///
     /// # Safety
     /// 1. [`room`](Self::room) of that capacity is some layout.
     /// 2. `memory` is not null, and aligned for that layout.
     /// 3. All bytes of that layout at `memory` are writable, in one block.
-    /// 4. These bytes are the queue's alone for as long as the queue is used.
+    /// 4. Only the queue uses these bytes as long as the queue is used.
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int>
     where
         Self: Sized,
@@ -90,7 +90,7 @@ macro_rules! known {
         pub const FAMILIES: &[(&str, c_int, &str)] =
             &[$((stringify!($name), $number, <$lent as Family>::ID)),+];
 
-        /// The structure of a scheduler by number.
+        /// Returns the structure of a scheduler by number.
         pub(crate) fn structure(number: c_int) -> Option<Structure> {
             match chosen(number) {
                 $($number => Some(Structure::of::<$owned>()),)+
@@ -101,7 +101,8 @@ macro_rules! known {
 }
 families! { known! {} }
 
-/// `$body` with `$family` as the family that has this number; `None` if no family has it.
+/// Evaluates `$body` with `$family` as the family that has this number, or returns `None` if no
+/// family has it.
 macro_rules! with_family {
     ({ $asked:expr, $family:ident => $body:expr } $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
         match $asked {

@@ -1,8 +1,8 @@
 //! The handle of a scheduler, and the callbacks of its timers, which get the handle.
 //!
 //! The handle is in the library's memory and holds the scheduler itself, so each allocation of a
-//! new scheduler can fail without an abort. The handle stays in place until `tw_sched_destroy`,
-//! which waits for the running callback and for the thread. So both may point at the handle.
+//! new scheduler can fail without an abort. The running callback and the thread can point to the
+//! handle, because it stays in place until `tw_sched_destroy`, which waits for both.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -22,19 +22,19 @@ use tickwright_boundary::state::Shared;
 
 use crate::contract;
 
-/// What the scheduler tells a callback.
+/// What the scheduler passes to a callback.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// The scheduler that calls.
+    /// The scheduler that calls the callback.
     pub sched: *mut tw_sched,
     /// The 64-bit id of the timer.
     pub id: u64,
     /// When the timer was due, in ns.
     pub due_ns: u64,
-    /// What the clock showed at the call, in ns.
+    /// The time of the clock at the call, in ns.
     pub now_ns: u64,
     /// The number of missed periods.
     pub overruns: u64,
@@ -42,12 +42,12 @@ pub struct tw_firing {
     pub token: *const c_void,
 }
 
-/// The scheduler calls this function when a timer is due. The result says whether the timer runs
-/// again.
+/// The scheduler calls this function when a timer is due. The result determines whether the timer
+/// runs again.
 pub type tw_sched_fn =
     Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 
-/// The scheduler calls this function when a timer is gone.
+/// The scheduler calls this function when a timer was removed.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
 /// The caller's function and data. A drop calls the caller's clean-up function, so a refused call
@@ -99,30 +99,30 @@ impl Drop for Call {
     }
 }
 
-/// A scheduler in the library's own memory. The state comes first: a caller may pass a pointer to
-/// an object that is smaller than a scheduler.
+/// A scheduler in the library's own memory. The state comes first, because a caller might pass a
+/// pointer to an object that is smaller than a scheduler.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_sched {
     pub(crate) state: AtomicU64,
-    /// The number of running calls that use the scheduler again after a clean-up function. While it
-    /// is above 0, the scheduler cannot be destroyed.
+    /// The number of running calls that still use the scheduler after they have called a clean-up
+    /// function. While it is above 0, the scheduler cannot be destroyed.
     pub(crate) returning: ForkLock<usize>,
     pub(crate) clock: tw_clock,
     pub(crate) scheduler: Timers,
-    /// The machine of a virtual clock.
+    /// The virtual machine, if the clock is virtual.
     pub(crate) host: Option<VirtualHost>,
     pub(crate) driver: ForkLock<Driver>,
-    /// The thread that has a scheduler of one thread; 0 before its first call.
+    /// The thread that uses a scheduler of one thread, or 0 before the first call.
     #[cfg(debug_assertions)]
     pub(crate) owner: AtomicUsize,
 }
 
-/// Returns the scheduler at `at`, which may be used or is being destroyed. A library with debug
-/// assertions aborts if another thread than its own uses a scheduler of one thread.
+/// Returns the scheduler at `at`, which is ready for use or is being destroyed. With debug
+/// assertions the library aborts if a scheduler of one thread is used by another thread.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if no scheduler is there.
+/// [`INVALID`](tickwright_boundary::code::INVALID) if there is no scheduler.
 #[inline]
 pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
     let sched = contract::shared(at)?;
@@ -131,8 +131,8 @@ pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
     Ok(sched)
 }
 
-/// The scheduler of a handle: threads share it, or one thread has it. `repr(C)`, so that both are
-/// at [one place](AT) in the handle.
+/// The scheduler of a handle, which threads share or one thread owns. `repr(C)`, so that both
+/// variants are at the [same place](AT) in the handle.
 #[repr(C)]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is made once, where it stays")]
@@ -155,7 +155,7 @@ pub(crate) use with;
 /// The number of a clock.
 pub type tw_clock = c_int;
 
-/// The driver: it is notified when the queue is to be run.
+/// The driver, which is notified when the queue must be run.
 #[derive(Debug)]
 pub(crate) enum Driver {
     None,
@@ -165,13 +165,13 @@ pub(crate) enum Driver {
 }
 
 thread_local! {
-    /// How many running calls of this kernel thread use a scheduler again after a clean-up
-    /// function.
+    /// The number of running calls of this kernel thread that still use a scheduler after they have
+    /// called a clean-up function.
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Called in a forked child, where the calls of the parent's other threads do not exist. If the
-/// thread that forked is in such a call, the scheduler stays as busy as it was.
+/// Called in a forked child, where the calls of the parent's other threads do not exist. The count
+/// of the thread that forked is kept, so the scheduler stays busy during such a call.
 pub(crate) fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;
@@ -187,15 +187,15 @@ unsafe impl Shared for tw_sched {
 /// Returns a scheduler and one of its timers.
 ///
 /// # Errors
-/// Those of [`shared`], and [`code::ABSENT`] if no timer has the id.
+/// The errors of [`shared`], and [`code::ABSENT`] if no timer has the id.
 #[inline]
 pub(crate) fn timer<'t>(sched: *const tw_sched, id: u64) -> Result<(&'t tw_sched, TimerId), c_int> {
     let sched = shared(sched)?;
     Ok((sched, sched.named(id).ok_or(code::ABSENT)?))
 }
 
-/// Where the scheduler is in its handle. In an enum with `repr(C)` the tag comes first, and then
-/// the variant at the next aligned address.
+/// The offset of the scheduler in its handle. In an enum with `repr(C)` the tag comes first, and
+/// then the variant at the next aligned address.
 const AT: usize = core::mem::offset_of!(tw_sched, scheduler) + align_of::<Timers>();
 const _: () = assert!(align_of::<Timers>() >= size_of::<c_int>());
 
@@ -205,8 +205,8 @@ pub(crate) fn holder<L: Access>(scheduler: &Scheduler<Call, L>) -> *mut tw_sched
 }
 
 impl tw_sched {
-    /// The driver, locked. In a forked child the parent's driver thread does not exist, so it
-    /// becomes [`Driver::None`].
+    /// Locks and returns the driver. In a forked child the parent's driver thread does not exist,
+    /// so the driver becomes [`Driver::None`].
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
         let mut driver = self.driver.lock();
         if matches!(&*driver, Driver::Thread(thread) if !thread.is_here()) {
@@ -240,8 +240,8 @@ impl tw_sched {
         }
     }
 
-    /// Ends the process, with the name of the function, if the scheduler has one thread and another
-    /// thread calls it.
+    /// Ends the process with a message that names the called function, if this is a scheduler of
+    /// one thread and another thread calls.
     #[cfg(debug_assertions)]
     pub(crate) fn check_thread(&self) {
         let me = RETURNING.with(|here| core::ptr::from_ref(here).addr());

@@ -1,8 +1,8 @@
 //! The priority queue with the caller's comparator: `Heap` over pointers to the caller's elements.
 //!
-//! Each element may have a `size_t` for its position, at one offset in all of them. Both the
-//! comparator and that field are the caller's. While the comparator runs, the heap has a state that
-//! every function refuses.
+//! Each element can have a `size_t` for its position, at the same offset in all elements. The
+//! comparator and this field belong to the caller. While the comparator runs, the heap has a state
+//! that every function refuses.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -28,7 +28,7 @@ struct Element(*mut c_void);
 struct ByCaller {
     compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
     user: *mut c_void,
-    /// The offset of the position in an element; `None`: elements have no position.
+    /// The offset of the position in an element, or `None` if elements have no position.
     offset: Option<usize>,
 }
 
@@ -64,7 +64,8 @@ impl HeapOrder<Element> for ByCaller {
 }
 
 /// A heap in the library's own memory.
-// The state comes first: a caller may pass a pointer to an object that is smaller than a heap.
+// The state comes first, because a caller might pass a pointer to an object that is smaller than a
+// heap.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_heap {
@@ -117,7 +118,7 @@ fn refused(error: HeapError) -> c_int {
 }
 
 exported!(
-    /// Makes a heap.
+    /// Creates a heap.
     fn tw_heap_create(
         heap: *mut *mut tw_heap,
         capacity: usize,
@@ -138,7 +139,7 @@ exported!(
         })
     }
 
-    /// Ends a heap.
+    /// Destroys a heap.
     fn tw_heap_destroy(heap: *mut tw_heap) -> c_int {
         answer::code(|| {
             if heap.is_null() {
@@ -159,7 +160,7 @@ exported!(
     fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
         about(heap, new, |heap, element| {
             let noted = heap.order().position(&element).unwrap_or(0);
-            // If the element is at its position in this heap, `push` refuses it as already in.
+            // If the element is already at its position in this heap, `push` refuses it.
             if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
                 return Err(code::ELSEWHERE);
             }
@@ -197,7 +198,7 @@ exported!(
         about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
     }
 
-    /// Whether a heap has an element.
+    /// Returns whether a heap has an element.
     fn tw_heap_contains(heap: *const tw_heap, asked: *const c_void) -> c_int {
         about(heap, asked, |heap, element| {
             let is_at = |position| heap.at(position).is_some_and(|there| there.0 == element.0);
@@ -216,7 +217,7 @@ exported!(
         })
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     fn tw_heap_len(heap: *const tw_heap) -> isize {
         answer::count(|| with(heap, |heap| Ok(heap.len())))
     }

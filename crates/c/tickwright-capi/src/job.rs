@@ -27,9 +27,9 @@ pub struct tw_timing {
     pub missed: tw_missed,
     /// When the timer is due, in ns.
     pub when_ns: i64,
-    /// The period in ns; 0: none.
+    /// The period in ns, or 0 for no period.
     pub period_ns: i64,
-    /// How late the timer may be, in ns.
+    /// How late the timer is allowed to be, in ns.
     pub slack_ns: i64,
     /// The time from which `when_ns` counts with `TW_BASE_SINCE`, in ns.
     pub since_ns: u64,
@@ -37,7 +37,7 @@ pub struct tw_timing {
     pub reserved: [u64; 3],
 }
 
-/// All settings of a timer that is to be added.
+/// All settings of a new timer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_job {
@@ -47,7 +47,7 @@ pub struct tw_job {
     pub call: tw_sched_fn,
     /// The data of the callback.
     pub data: *mut c_void,
-    /// Cleans up the data; null: nothing does.
+    /// The function that cleans up the data, or null for none.
     pub cleanup: tw_cleanup_fn,
     /// The token of its group: `tw_sched_shutdown_token` ends the group.
     pub token: *const c_void,
@@ -175,13 +175,13 @@ pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     }
 }
 
-/// Converts a span of the caller, which must not be negative.
+/// Converts a time span of the caller, which must not be negative.
 #[inline]
 fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
-/// Converts a delay of the caller to ns. A delay beyond the clock's end stays beyond the end.
+/// Converts a delay of the caller to ns. A delay beyond the clock's end saturates there.
 #[inline]
 fn delay(delay_ms: i64) -> Result<u64, c_int> {
     Ok(span(delay_ms)?.saturating_mul(1_000_000))
@@ -228,7 +228,7 @@ pub(crate) fn timing(asked: &tw_timing) -> Result<Timing, c_int> {
     }
 }
 
-/// Makes a callback without a clean-up function.
+/// Creates a callback without a clean-up function.
 #[inline]
 pub(crate) fn simple(run: tw_sched_fn, data: *mut c_void, variable: bool) -> Result<Call, c_int> {
     Ok(Call { run: run.ok_or(code::INVALID)?, cleanup: None, data, variable, token: core::ptr::null() })

@@ -4,9 +4,10 @@
 //! ```text
 //!   tw_odlink  | body: Link | mark |      tw_odict  | state | HookDict |
 //! ```
-//! A mark says that the body is a link, and at what address, like that of a
-//! [`timer`](crate::timer). A mark of 0 says that the body is no link yet. The state tells a
-//! dictionary from other memory. While the caller's functions run, the dictionary is lent.
+//! A mark says that the body is a link, and at what address, like the mark of a
+//! [`timer`](crate::timer). A mark of 0 says that the body is not a link yet. The state
+//! distinguishes a dictionary from other memory. While the caller's functions run, the dictionary
+//! is lent.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -35,18 +36,18 @@ type Node = Link<RedBlack>;
 
 const _: () = assert!(size_of::<Node>() <= 7 * 8 && align_of::<Node>() <= align_of::<tw_odlink>());
 
-/// A pattern that memory seldom has by chance.
+/// A pattern that memory rarely contains by chance.
 const PATTERN: u64 = 0x6f64_6963_746b_6e6c;
 
 fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Whether a body is a link that was made at this address. If not, the body is not yet a link, or
-/// it is a copy of a link that was in no dictionary.
+/// Returns whether a body is a link that was initialized at this address. If not, the body is not
+/// yet a link, or it is a copy of a link that was in no dictionary.
 ///
 /// # Errors
-/// [`code::INVALID`] if the body cannot be a link, and for a copy of a linked one.
+/// [`code::INVALID`] if the body cannot be a link, or is a copy of a link that was in a dictionary.
 fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     usable(link)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
@@ -62,13 +63,13 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     if linked { Err(code::INVALID) } else { Ok(false) }
 }
 
-/// Returns the node in a link that was made.
+/// Returns the node in a link that was initialized.
 ///
 /// # Safety
 /// [`made`] has returned `true` for the link.
 unsafe fn node(link: *const tw_odlink) -> &'static Node {
-    // `of` later makes the caller's pointer from the address. The exposed provenance lets that
-    // pointer reach the whole of the caller's struct.
+    // `of` later creates the caller's pointer from the address. The exposed provenance allows that
+    // pointer to access the caller's whole struct.
     let _ = link.expose_provenance();
     // SAFETY: 1. Initialized, aligned and not null, as `made` has seen. 2. It lives for as long as
     // it is linked and for the rest of this call, by the header's contract. No reference outlives
@@ -76,7 +77,7 @@ unsafe fn node(link: *const tw_odlink) -> &'static Node {
     unsafe { &*link.cast::<Node>() }
 }
 
-/// Returns a link that is to be inserted. If the body was no link yet, it becomes one.
+/// Returns a link that the caller wants to insert. If the body was not a link yet, it becomes one.
 fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
     if !made(link)? {
         // SAFETY: 1. aligned, large enough, writable by the header's contract; 2. no dictionary
@@ -93,7 +94,7 @@ fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
 
 type Entry = ObjectRef<'static, Node>;
 
-/// Returns a link that may be in a dictionary.
+/// Returns a link that can be in a dictionary.
 fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
     if !made(link)? {
         return Err(code::ABSENT);
@@ -102,7 +103,7 @@ fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
     Ok(ObjectRef::from(unsafe { node(link) }))
 }
 
-/// The caller's pointer to a node.
+/// Returns the caller's pointer to a node.
 fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
@@ -190,7 +191,7 @@ fn refused(error: DictError) -> c_int {
     }
 }
 
-/// Searches a dictionary and writes the link that it finds. Returns 1, or 0 if there is none.
+/// Searches a dictionary and writes the found link. Returns 1, or 0 if there is none.
 ///
 /// # Safety
 /// `found` is null, or may be written.
@@ -221,7 +222,7 @@ fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>)
     })
 }
 
-/// A hint, if there is one.
+/// Returns the hint, if the caller has passed one.
 fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
     if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
 }
@@ -240,13 +241,13 @@ pub const SEEKS: [(&str, c_int, Seek); 6] = [
 ];
 
 exported!(
-    /// Makes a link that is in no dictionary, whatever the memory held before.
+    /// Initializes a link that is in no dictionary, whatever the memory held before.
     fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
     }
 
-    /// Whether a link is in a dictionary.
+    /// Returns whether a link is in a dictionary.
     fn tw_odlink_is_linked(link: *const tw_odlink) -> c_int {
         answer::code(|| match known(link) {
             Ok(node) => Ok(c_int::from(node.is_linked())),
@@ -255,7 +256,7 @@ exported!(
         })
     }
 
-    /// Makes an empty dictionary.
+    /// Initializes an empty dictionary.
     fn tw_odict_init(
         odict: *mut tw_odict,
         key: tw_key_fn,
@@ -274,7 +275,7 @@ exported!(
         })
     }
 
-    /// Ends a dictionary.
+    /// Destroys a dictionary.
     fn tw_odict_destroy(odict: *mut tw_odict) -> c_int {
         answer::code(|| {
             clear(odict)?;
@@ -285,17 +286,17 @@ exported!(
         })
     }
 
-    /// Inserts a link behind all links with an equal key.
+    /// Inserts a link after all links with an equal key.
     fn tw_odict_insert(odict: *mut tw_odict, link: *mut tw_odlink, hint: *const tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
     }
 
-    /// Inserts a link behind all others.
+    /// Inserts a link after all others.
     fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::Last))
     }
 
-    /// Inserts a link in front of all others.
+    /// Inserts a link before all others.
     fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::First))
     }
@@ -328,31 +329,31 @@ exported!(
         unsafe { search(odict, found, seek) }
     }
 
-    /// The first link.
+    /// Finds the first link.
     fn tw_odict_first(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| Ok(dictionary.first())) }
     }
 
-    /// The last link.
+    /// Finds the last link.
     fn tw_odict_last(odict: *const tw_odict, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| Ok(dictionary.last())) }
     }
 
-    /// The link behind another link.
+    /// Finds the link after another link.
     fn tw_odict_next(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| dictionary.next(known(link)?).map_err(refused)) }
     }
 
-    /// The link in front of another link.
+    /// Finds the link before another link.
     fn tw_odict_prev(odict: *const tw_odict, link: *const tw_odlink, found: *mut *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { search(odict, found, |dictionary| dictionary.prev(known(link)?).map_err(refused)) }
     }
 
-    /// The number of links.
+    /// Returns the number of links.
     fn tw_odict_len(odict: *const tw_odict) -> isize {
         answer::count(|| with(odict, |dictionary| Ok(dictionary.len())))
     }

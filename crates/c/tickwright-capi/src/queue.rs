@@ -4,8 +4,8 @@
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The state tells a queue from other memory. `tw_queue_pop_and_reinsert` borrows a queue while a
-//! callback runs: meanwhile the queue is lent.
+//! The state distinguishes a queue from other memory. `tw_queue_pop_and_reinsert` borrows a queue
+//! while a callback runs, and the queue is lent during that time.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -21,8 +21,8 @@ use crate::contract::lendable;
 use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
-/// The head before each queue, which is the caller's handle. Functions that only return a value
-/// take a pointer to const, but all functions here borrow the queue mutably.
+/// The head before each queue. A pointer to it is the caller's handle. Functions that only return a
+/// value take a pointer to const, but all functions here borrow the queue mutably.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_queue {
@@ -40,7 +40,8 @@ pub struct tw_expired {
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
-    /// The deadline that the insert gave. If it had passed by then, the queue's now at the insert.
+    /// The deadline of the insert, or the queue's time at the insert if the deadline had already
+    /// passed.
     pub deadline: u64,
     /// The tick at which it was due in this structure.
     pub expiry: u64,
@@ -52,9 +53,9 @@ pub struct tw_expired {
 pub struct tw_advance {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// Timers handed to the callback.
+    /// The number of timers that were passed to the callback.
     pub delivered: usize,
-    /// Timers moved inside the structure.
+    /// The number of timers that were moved inside the structure.
     pub moved: usize,
 }
 
@@ -71,7 +72,7 @@ unsafe impl Growing for tw_advance {
     const LEAST: usize = end_of!(Self, moved);
 }
 
-/// `tw_queue_advance` calls this function with each timer that is due.
+/// `tw_queue_advance` calls this function with each due timer.
 pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
 /// Returns the next deadline of a timer that is due.
@@ -82,7 +83,7 @@ pub type tw_rearm_fn =
 pub type tw_visit_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void)>;
 
-/// A queue behind the state that all families share, to which C has a pointer.
+/// A queue, after the head that all families share. C has a pointer to the head.
 #[repr(C)]
 struct Made<F: Known> {
     head: tw_queue,
@@ -95,10 +96,11 @@ unsafe impl Lendable for tw_queue {
     const LENT: u64 = 0x7469_636b_6c65_6e74;
 }
 
-/// Returns the head of a queue that may be used.
+/// Returns the head of a queue that is ready for use.
 ///
 /// # Errors
-/// [`code::INVALID`] if there is no queue; [`code::BUSY`] if a callback may not touch the queue.
+/// [`code::INVALID`] if there is no queue. [`code::BUSY`] if the queue is lent, so that a callback
+/// must not use it.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
     // SAFETY: 1. the pointer is to a queue, as its state says; 2. no code ever borrows the head
@@ -106,7 +108,7 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     Ok(unsafe { &*queue })
 }
 
-/// Returns the queue behind a head.
+/// Returns the queue after a head.
 ///
 /// # Safety
 /// `checked` has returned the head, and its family is `F`; no other reference to the queue is
@@ -120,7 +122,7 @@ unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'sta
     unsafe { &mut *behind }
 }
 
-/// Evaluates `$body` with the queue behind `$handle`, whatever the queue's family.
+/// Evaluates `$body` with the queue of `$handle`, whatever the queue's family.
 macro_rules! on_queue {
     ($handle:expr, $queue:ident => $body:expr) => {{
         let head = checked($handle)?;
@@ -146,23 +148,23 @@ fn size<F: Known>(capacity: usize) -> usize {
     bytes.unwrap_or(0)
 }
 
-/// The number of bytes that a queue needs. It is 0 if `family` is no family, or if no memory can
-/// hold `capacity` timers.
+/// Returns the number of bytes that a queue needs. Returns 0 if `family` is not a family, or if no
+/// memory can hold `capacity` timers.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_queue_bytes(family: tw_family, capacity: usize) -> usize {
     with_family!(family, F => size::<F>(capacity)).unwrap_or(0)
 }
 
-/// Makes a queue of family `F` in `bytes` bytes at `memory`.
+/// Creates a queue of family `F` in `bytes` bytes at `memory`.
 ///
 /// # Safety
-/// The memory is writable, and the queue's alone.
+/// The memory is writable, and only the queue uses it.
 unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Result<*mut tw_queue, c_int> {
     let (layout, room) = layout::<F>(capacity).ok_or(code::FULL)?;
     if bytes < size::<F>(capacity) {
         return Err(code::FULL);
     }
-    // `size` includes the bytes that the worst address skips.
+    // `size` includes the bytes that alignment skips in the worst case.
     let skipped = memory.align_offset(layout.align());
     // SAFETY: the pointer stays within the memory, as just verified.
     let at = unsafe { memory.add(skipped) };
@@ -179,15 +181,15 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     Ok(queue)
 }
 
-/// Returns the caller's pointer to a pending timer, and when the timer is due.
+/// Returns the caller's pointer to a pending timer, and the tick at which the timer is due.
 fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option<(*mut tw_timer, Tick)> {
     pending.map(|pending| (timer::of(pending.key), pending.expiry))
 }
 
-/// Writes the timer that a call shows to its caller. Returns 1, or 0 if there is no timer.
+/// Writes a timer to the caller's memory. Returns 1, or 0 if there is no timer.
 ///
 /// # Safety
-/// `timer` and `tick` are each null, or may be written.
+/// Each of `timer` and `tick` is null or may be written.
 unsafe fn show(
     timer: *mut *mut tw_timer,
     tick: *mut u64,
@@ -204,14 +206,14 @@ unsafe fn show(
     unsafe { answer::found(timer, found) }
 }
 
-/// Converts a timer that has left for the caller.
+/// Converts a timer that has left its queue to the caller's struct.
 fn left<F: Known, V>(fired: Expired<TimerRef<'static, F, ()>, V>) -> tw_expired {
     let timer = timer::of(fired.key);
     tw_expired { timer, deadline: fired.deadline, expiry: fired.expiry, ..tw_expired::DEFAULT }
 }
 
 exported!(
-    /// Makes a queue.
+    /// Creates a queue.
     fn tw_queue_init(
         queue: *mut *mut tw_queue,
         memory: *mut c_void,
@@ -236,26 +238,26 @@ exported!(
         })
     }
 
-    /// Ends a queue.
+    /// Destroys a queue.
     fn tw_queue_destroy(queue: *mut tw_queue) -> c_int {
         answer::code(|| {
             let head = checked(queue)?;
             if head.passes.get() > 0 {
                 return Err(code::BUSY);
             }
-            // Nothing else needs a drop: the queue has no memory but the caller's.
+            // Nothing else needs a drop, because the queue uses only the caller's memory.
             on_queue!(queue, queue => { queue.clear(); Ok(0) })?;
             head.state.set(0);
             Ok(0)
         })
     }
 
-    /// Makes a timer pending.
+    /// Inserts a timer, which is then pending.
     fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
                 let node = timer::offered(timer)?;
-                // The time is the one that the caller last told: see the header.
+                // The time is the last time that the caller has passed: see the header.
                 let now = queue.now();
                 // SAFETY: the references that the queue returns end in this file before a callback
                 // runs, since the caller gets pointers.
@@ -275,7 +277,7 @@ exported!(
         })
     }
 
-    /// Gives a pending timer another deadline.
+    /// Changes the deadline of a pending timer.
     fn tw_queue_reschedule(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
@@ -286,7 +288,7 @@ exported!(
         })
     }
 
-    /// When a pending timer is due.
+    /// Writes when a pending timer is due.
     fn tw_queue_expiry(queue: *const tw_queue, timer: *const tw_timer, tick: *mut u64) -> c_int {
         let expiry = || {
             on_queue!(queue, queue => {
@@ -320,7 +322,7 @@ exported!(
         unsafe { answer::found(tick, next) }
     }
 
-    /// The tick for which to set an alarm.
+    /// Writes the tick for which to set an alarm.
     fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
         // SAFETY: the header's contract.
@@ -394,19 +396,19 @@ exported!(
         })
     }
 
-    /// Advances the queue's now.
+    /// Advances the queue's time.
     fn tw_queue_update_now(queue: *mut tw_queue, now: u64) -> c_int {
         answer::code(|| on_queue!(queue, queue => { queue.update_now(now); Ok(0) }))
     }
 
-    /// The queue's now.
+    /// Writes the queue's time.
     fn tw_queue_now(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let now = || on_queue!(queue, queue => Ok(queue.now()));
         // SAFETY: the header's contract.
         unsafe { answer::value(tick, now) }
     }
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     fn tw_queue_len(queue: *const tw_queue) -> isize {
         answer::count(|| on_queue!(queue, queue => Ok(queue.len())))
     }

@@ -31,9 +31,9 @@ pub struct tw_sched_options {
     pub size: usize,
     /// The family of the queue that stores its timers.
     pub family: tw_family,
-    /// The clock that it measures time with.
+    /// The clock of the scheduler.
     pub clock: tw_clock,
-    /// The length of a tick in ns; 0: the default of the family.
+    /// The length of a tick in ns, or 0 for the default of the family.
     pub tick_ns: u64,
     /// The number of timers that need no later allocation.
     pub capacity: usize,
@@ -54,7 +54,7 @@ unsafe impl Growing for tw_sched_options {
     const LEAST: usize = end_of!(Self, capacity);
 }
 
-/// The machine's clock that has this number.
+/// Returns the machine's clock that has this number.
 pub(crate) fn system_clock(number: tw_clock) -> Option<SystemClock> {
     match number {
         TW_CLOCK_DEFAULT | TW_CLOCK_MONOTONIC => Some(SystemClock::Monotonic),
@@ -93,7 +93,7 @@ exported!(
         unsafe { grow::initialize(options, size) }
     }
 
-    /// Makes a scheduler.
+    /// Creates a scheduler.
     fn tw_sched_create(sched: *mut *mut tw_sched, options: *const tw_sched_options) -> c_int {
         answer::code(|| {
             // SAFETY: the header's contract.
@@ -147,7 +147,7 @@ exported!(
         })
     }
 
-    /// Ends a scheduler.
+    /// Destroys a scheduler.
     fn tw_sched_destroy(sched: *mut tw_sched) -> c_int {
         answer::code(|| {
             if sched.is_null() {
@@ -155,7 +155,8 @@ exported!(
             }
             // SAFETY: the header's contract.
             let ending: &tw_sched = unsafe { state::shared(sched) }?;
-            // Any thread may end a scheduler of one thread, and its clean-up functions may use it.
+            // Any thread is allowed to destroy a scheduler of one thread, and its clean-up
+            // functions can use it.
             #[cfg(debug_assertions)]
             ending.owner.store(0, Ordering::Relaxed);
             if with!(ending, scheduler => scheduler.within_callback()) {
@@ -164,8 +165,8 @@ exported!(
             if *ending.returning.lock() > 0 {
                 return Err(code::BUSY);
             }
-            // `shutdown_each` calls clean-up functions, which may call `tw_sched_destroy` again:
-            // `end` refuses that.
+            // `shutdown_each` calls clean-up functions. If one of them calls `tw_sched_destroy`
+            // again, `end` refuses that call.
             end(ending)?;
             with!(ending, scheduler => scheduler.shutdown_each(drop)).map_err(|_| code::DEADLOCK)?;
             drop(ending.take_thread());
@@ -192,7 +193,7 @@ exported!(
         arm(sched, id, unsafe { borrowed(asked) }.and_then(timing))
     }
 
-    /// Cancels a timer unless its callback runs.
+    /// Cancels a timer unless its callback is running.
     fn tw_sched_cancel_try(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| match with!(sched, scheduler => scheduler.try_cancel(id)) {
             Cancelled::Running { .. } => Err(code::BUSY),
@@ -200,7 +201,7 @@ exported!(
         })
     }
 
-    /// Cancels a timer, and does not wait.
+    /// Cancels a timer without waiting for its callback.
     fn tw_sched_cancel_async(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.cancel(id))))
     }
@@ -212,7 +213,7 @@ exported!(
         })
     }
 
-    /// Ends a timer, even a kept one, and does not wait.
+    /// Ends a timer, even a kept one, without waiting for its callback.
     fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.shutdown_timer(id))))
     }

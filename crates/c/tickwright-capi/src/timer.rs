@@ -4,9 +4,9 @@
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
 //! The mark says that the body is a timer, of which family, and at what address. A mark of 0 says
-//! that the body is no timer yet, so a timer may go from a queue of one family to a queue of
-//! another. Most memory that was never initialized is refused. The mark also tells a copy of a
-//! pending timer from the timer itself.
+//! that the body is not a timer yet. A timer that leaves a queue can therefore be inserted into a
+//! queue of another family. Most memory that was never initialized is refused. The mark also
+//! distinguishes a copy of a pending timer from the timer itself.
 
 use core::ffi::c_int;
 use core::pin::Pin;
@@ -25,19 +25,19 @@ pub struct tw_timer {
     mark: u64,
 }
 
-/// A mark combines this pattern with the family's number and the timer's address. Memory seldom has
-/// the pattern by chance.
+/// A mark combines this pattern with the family's number and the timer's address. Memory rarely
+/// contains the pattern by chance.
 const PATTERN: u64 = 0x0073_6b63_6974_0000;
 
-/// The mark of a timer at `at` whose body is a timer of the family `number`.
+/// Returns the mark of a timer at `at` whose body is a timer of the family `number`.
 fn mark(at: *const tw_timer, number: c_int) -> u64 {
     let number = u64::from(number.unsigned_abs()) << 56;
     number | ((at.addr() as u64 ^ PATTERN) & !(0xff << 56))
 }
 
-/// What a body holds.
+/// The contents of a body.
 enum Body {
-    /// No timer yet, or the bytes of a timer that was not pending when it was moved here.
+    /// Not a timer yet, or the bytes of a timer that was not pending when it was moved here.
     Fresh,
     /// A timer of the family with this number.
     Of(c_int),
@@ -46,7 +46,7 @@ enum Body {
 /// Reads a mark.
 ///
 /// # Errors
-/// [`code::INVALID`] if the body cannot be a timer, and for a copy of a pending one.
+/// [`code::INVALID`] if the body cannot be a timer, or is a copy of a pending timer.
 fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     usable(timer)?;
     // SAFETY: 1. not null and aligned; 2. readable, by the header's contract.
@@ -58,8 +58,8 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     if found == mark(timer, number) {
         return with_family!(number, F => Body::Of(F::NUMBER)).ok_or(code::INVALID);
     }
-    // This timer was not made at this address. A copy of a timer is fine unless the original was
-    // pending when it was copied.
+    // This timer was not initialized at this address. A copy of a timer is fine unless the original
+    // was pending when it was copied.
     let copied = with_family!(number, F => {
         let copied = timer.cast::<Timer<F, ()>>();
         // SAFETY: 1. Aligned and large enough (`fits`), readable by the header's contract. 2. A C
@@ -82,8 +82,8 @@ const fn fits<F: Known>() {
 /// The mark says that the body is a timer of family `F`.
 unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     const { fits::<F>() };
-    // `of` later makes the caller's pointer from the address. The exposed provenance lets that
-    // pointer reach the whole of the caller's struct.
+    // `of` later creates the caller's pointer from the address. The exposed provenance allows that
+    // pointer to access the caller's whole struct.
     let _ = timer.expose_provenance();
     // SAFETY: 1. Initialized, as the mark says. 2. Aligned and not null, as `body` has seen. 3. It
     // lives for as long as it is pending and for the rest of this call, by the header's contract.
@@ -91,8 +91,8 @@ unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     unsafe { &*timer.cast::<Timer<F, ()>>() }
 }
 
-/// Returns a timer that is to be inserted into a queue of family `F`. If the timer is pending in no
-/// queue, it becomes a timer of that family.
+/// Returns a timer that the caller wants to insert into a queue of family `F`. If the timer is not
+/// pending, it becomes a timer of that family.
 pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Timer<F, ()>>, c_int> {
     match body(timer)? {
         Body::Of(number) if number == F::NUMBER => {}
@@ -111,7 +111,7 @@ pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Tim
     Ok(unsafe { Pin::new_unchecked(node) })
 }
 
-/// Returns a timer that may be pending in a queue of family `F`.
+/// Returns a timer that can be pending in a queue of family `F`.
 pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, F, ()>, c_int> {
     match body(timer)? {
         // SAFETY: the mark says so.
@@ -121,19 +121,19 @@ pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, 
     }
 }
 
-/// Whether a timer is pending. `number` is the family in its mark.
+/// Returns whether a timer is pending. `number` is the family in its mark.
 fn linked(timer: *mut tw_timer, number: c_int) -> bool {
     // SAFETY: the mark says that the body is a timer of that family.
     with_family!(number, F => unsafe { node::<F>(timer) }.is_linked()).unwrap_or(false)
 }
 
-/// The caller's pointer to a node that was inserted.
+/// Returns the caller's pointer to a node that was inserted.
 pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node.get()).addr())
 }
 
 exported!(
-    /// Makes a timer that is pending in no queue, whatever the memory held before.
+    /// Initializes a timer that is not pending, whatever the memory held before.
     fn tw_timer_init(timer: *mut tw_timer) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }

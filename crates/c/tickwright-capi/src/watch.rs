@@ -1,4 +1,4 @@
-//! Inspects a scheduler: its timers, its counters, and whether its structure is whole.
+//! Inspects a scheduler: its timers, its counters, and whether its structure is consistent.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::time::Duration;
@@ -33,7 +33,7 @@ pub struct tw_sched_info {
     pub interval_ns: u64,
     /// The caller's token.
     pub token: *const c_void,
-    /// The callback's data; null while the callback runs.
+    /// The callback's data, or null while the callback runs.
     pub data: *mut c_void,
 }
 
@@ -47,7 +47,7 @@ pub struct tw_sched_counts {
     pub timers: u64,
     /// The number of pending timers.
     pub pending: u64,
-    /// The greatest number of timers at one time.
+    /// The largest number of timers at one time.
     pub high_water: u64,
     /// How often a timer was armed.
     pub armed: u64,
@@ -65,9 +65,9 @@ pub struct tw_sched_counts {
     pub heap_bytes: u64,
     /// The mean lateness, in ns.
     pub late_mean_ns: u64,
-    /// Half of the callbacks were not later than this, in ns.
+    /// The median lateness, in ns.
     pub late_half_ns: u64,
-    /// 99 % of the callbacks were not later than this, in ns.
+    /// The 99th percentile of lateness, in ns.
     pub late_most_ns: u64,
     /// The greatest lateness, in ns.
     pub late_max_ns: u64,
@@ -110,7 +110,7 @@ unsafe impl Growing for tw_sched_counts {
     const LEAST: usize = end_of!(Self, late_max_ns);
 }
 
-/// Returns the nanoseconds of a duration that was made from a `u64` of nanoseconds.
+/// Returns the nanoseconds of a duration that was created from a `u64` of nanoseconds.
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -169,7 +169,7 @@ exported!(
         unsafe { answer::filled(info, inspect) }
     }
 
-    /// The `int` id of a timer.
+    /// Returns the `int` id of a timer.
     fn tw_sched_int(sched: *const tw_sched, id: u64) -> c_int {
         answer::code(|| {
             let (sched, id) = timer(sched, id)?;
@@ -177,13 +177,13 @@ exported!(
         })
     }
 
-    /// When a timer is due.
+    /// Writes when a timer is due.
     fn tw_sched_when(sched: *const tw_sched, id: u64, due_ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { pending(sched, id, due_ns, |_, due| due.as_nanos()) }
     }
 
-    /// How long until a timer is due.
+    /// Writes how long it takes until a timer is due.
     fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
         // SAFETY: 1. The header's contract. 2. The number of ms fits an `i64`, since 2^64 ns are
         // fewer ms.
@@ -222,7 +222,7 @@ exported!(
         unsafe { answer::filled(counts, count) }
     }
 
-    /// Every timer, as a table.
+    /// Writes a table of all timers.
     fn tw_sched_dump(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let dump = with!(shared(sched)?, scheduler => scheduler.try_dump()).map_err(refused)?;
@@ -231,7 +231,7 @@ exported!(
         })
     }
 
-    /// The counters as text, in total and by call site.
+    /// Writes the counters as text, in total and by call site.
     fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let report = with!(shared(sched)?, scheduler => scheduler.try_report()).map_err(refused)?;

@@ -1,9 +1,9 @@
 //! Verifies that the ABI of both libraries matches the record in `abi/`. The record has functions
 //! with their types, sizes and offsets of structs, and numbers of enums and macros.
 //!
-//! The file of a SONAME only grows. If a line changes or goes, the library needs another SONAME,
-//! since programs are linked to the old one. To add new lines, run `TICKWRIGHT_ABI=save cargo test
-//! -p tickwright-capi --test abi`.
+//! The file of a SONAME only grows. If a line is changed or removed, the library needs another
+//! SONAME, because programs are linked to the old one. To add new lines, run `TICKWRIGHT_ABI=save
+//! cargo test -p tickwright-capi --test abi`.
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
 use core::fmt::Write;
@@ -45,12 +45,12 @@ fn name(declaration: &str) -> &str {
     declaration.rsplit([' ', '*']).next().unwrap()
 }
 
-/// Returns a C program that prints the sizes, offsets and numbers of a header, one a line.
+/// Returns a C program that prints the sizes, offsets and numbers of a header, one per line.
 fn program(code: &str) -> String {
     let mut c = String::from("#include <stdio.h>\n#include <tickwright.h>\nint main(void)\n{\n");
     for (of, body) in bodies(code, "struct") {
-        // A struct that starts with its size grows by fields, which are lines of their own. The
-        // size of the struct says which fields it has only if its last field ends there.
+        // A struct that starts with its size grows by fields, which are separate lines. The size of
+        // the struct determines its fields only if its last field ends exactly there.
         if body.trim_start().starts_with("size_t size;") {
             let last = name(body.trim_end().strip_suffix(';').unwrap().rsplit(';').next().unwrap());
             writeln!(

@@ -80,8 +80,8 @@ fn c_signature(signature: &str) -> (String, String) {
     (if types.is_empty() { "void".to_owned() } else { types.join(", ") }, result)
 }
 
-/// The declarations of exported functions. They stand alone or in `exported!`, whose own definition
-/// is no function.
+/// The declarations of exported functions. They are written directly or in `exported!`, whose own
+/// definition is not a function.
 fn exported(sources: &str) -> impl Iterator<Item = &str> {
     let alone = sources.split("#[unsafe(no_mangle)] ").skip(1);
     let alone = alone.map(|piece| piece.split_once("extern \"C\" fn ").unwrap().1);
@@ -163,7 +163,7 @@ fn a_function_that_fills_a_struct_names_its_initializer() {
     assert!(checked >= 5, "{checked}");
 }
 
-/// Returns the assertions that a C compiler is to confirm.
+/// Returns the assertions that a C compiler must confirm.
 fn confirmations() -> String {
     let sources = sources();
     let mut c = String::from("#include <tickwright.h>\n#include <string.h>\n");
@@ -299,8 +299,8 @@ fn refusals_of_headers() -> BTreeSet<(String, String)> {
     found
 }
 
-/// The rows `{ "tw_function", CODE }` of the C tests. Each test fails if a row of its own does not
-/// come: see `ctest/refusals.h`.
+/// The rows `{ "tw_function", CODE }` of the C tests. Each test fails if one of its rows does not
+/// occur: see `ctest/refusals.h`.
 fn refusals_of_tests() -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     for file in fs::read_dir(here("ctest")).unwrap().map(|file| file.unwrap().path()) {
@@ -349,7 +349,8 @@ fn no_line_of_a_header_is_longer_than_100_columns() {
     }
 }
 
-/// Programs that a compiler must accept. Each has a mistake with which the compiler must refuse it.
+/// Programs that a compiler must accept. Each comes with a mistake that makes the compiler reject
+/// it.
 const MISTAKES: &[(&str, &str)] = &[
     ("size_t bytes(void) { return tw_queue_bytes(TW_FAMILY_LIST, 0); }", "TW_FAMILY_LIST=>TW_CLOCK_VIRTUAL"),
     (

@@ -1,4 +1,4 @@
-//! Keys: a key names a pointer of which each thread has its own, in every model.
+//! Keys: for each key, every thread of every model has its own pointer.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -54,7 +54,7 @@ unsafe impl Shared for tw_key {
 }
 
 exported!(
-    /// Makes a key.
+    /// Creates a key.
     fn tw_key_create(key: *mut *mut tw_key, destructor: tw_destructor_fn) -> c_int {
         answer::code(|| {
             // SAFETY: the header's contract.
@@ -69,7 +69,7 @@ exported!(
         })
     }
 
-    /// Ends a key.
+    /// Destroys a key.
     fn tw_key_destroy(key: *mut tw_key) -> c_int {
         answer::code(|| {
             if key.is_null() {
@@ -97,7 +97,8 @@ exported!(
                 set();
             } else {
                 key.local.try_reserve().map_err(|_| code::NO_MEMORY)?;
-                // The value, its first list, and its place in that of all threads.
+                // These blocks are for the value, its first list, and its entry in the list of all
+                // threads.
                 covered(&[(3, 1 << 13), (6, 1 << 10)], set)?;
             }
             Ok(0)

@@ -2,15 +2,15 @@
 //! `tickwright/thread.h` documents each function; it is installed with the headers of
 //! `tickwright-capi`.
 //!
-//! It is a library of its own, so that a program that uses only timers contains no coroutines.
+//! It is a separate library, so that a program that uses only timers contains no coroutines.
 //! [`tickwright_boundary`] defines the results, the states and the contract of all functions ("the
 //! header's contract" below). `tests/header.rs` of `tickwright-capi` compares each signature with
 //! the header's.
 //!
-//! - [`runtime`]: what threads are created in
-//! - [`thread`]: creating, joining, waiting, also for descriptors
-//! - [`sync`]: locks and conditions; [`mailbox`]: pointers from thread to thread; [`key`]: pointers
-//!   of a thread's own
+//! - [`runtime`]: the runtimes in which threads are created
+//! - [`thread`]: creating, joining, and waiting, including for descriptors
+//! - [`sync`]: locks and conditions; [`mailbox`]: pointers that threads send to each other;
+//!   [`key`]: thread-local pointers
 #![allow(non_camel_case_types, reason = "C names")]
 
 mod contract;

@@ -1,5 +1,6 @@
-//! A mailbox of pointers: many threads send, and many receive. It uses this library's own lock and
-//! condition variables, because here the allocation of a letter may fail.
+//! A mailbox of pointers: many threads send, and many threads receive. It is built on the lock and
+//! condition variables of `tickwright-threads` and not on its mailbox, because here the allocation
+//! of a letter can fail.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
@@ -33,12 +34,12 @@ struct Letters {
 #[derive(Debug)]
 pub struct tw_mailbox {
     state: AtomicU64,
-    /// The most letters at one time.
+    /// The largest number of letters at one time.
     room: usize,
     letters: Mutex<Letters>,
-    /// Notified when there is a letter, or when none will come.
+    /// Notified when there is a letter, or when no more letters will come.
     arrived: Condvar,
-    /// Notified when there is room, or when nothing can be sent.
+    /// Notified when there is room, or when no more letters can be sent.
     left: Condvar,
     waits: Waits,
 }
@@ -65,7 +66,7 @@ impl Until {
     /// Waits on a condition variable of the mailbox.
     ///
     /// # Errors
-    /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] if the time is over.
+    /// [`code::BUSY`] for a call that does not wait, [`code::LATE`] if the time limit has passed.
     fn wait<'m>(
         self,
         condition: &Condvar,
@@ -121,7 +122,7 @@ fn receive(mailbox: *const tw_mailbox, until: Until) -> Result<*mut c_void, c_in
 }
 
 exported!(
-    /// Makes a mailbox.
+    /// Creates a mailbox.
     fn tw_mailbox_create(mailbox: *mut *mut tw_mailbox, capacity: usize) -> c_int {
         answer::code(|| {
             // SAFETY: the header's contract.
@@ -142,7 +143,7 @@ exported!(
         })
     }
 
-    /// Ends a mailbox.
+    /// Destroys a mailbox.
     fn tw_mailbox_destroy(mailbox: *mut tw_mailbox) -> c_int {
         answer::code(|| {
             if mailbox.is_null() {
@@ -164,7 +165,7 @@ exported!(
     fn tw_mailbox_close(mailbox: *mut tw_mailbox) -> c_int {
         answer::code(|| {
             let mailbox: &tw_mailbox = shared(mailbox.cast_const())?;
-            // A notification may yield, and a receiver may destroy the mailbox meanwhile.
+            // A notification can yield, and a receiver could destroy the mailbox meanwhile.
             let _call = mailbox.waits.begin();
             mailbox.letters.lock().closed = true;
             mailbox.arrived.notify_all();
@@ -173,29 +174,29 @@ exported!(
         })
     }
 
-    /// Sends, and waits for room.
+    /// Sends a letter, and waits for room.
     fn tw_mailbox_send(mailbox: *mut tw_mailbox, letter: *mut c_void) -> c_int {
         answer::code(|| send(mailbox, letter, Until::Forever))
     }
 
-    /// Sends, if there is room.
+    /// Sends a letter if there is room.
     fn tw_mailbox_trysend(mailbox: *mut tw_mailbox, letter: *mut c_void) -> c_int {
         answer::code(|| send(mailbox, letter, Until::Now))
     }
 
-    /// Receives, and waits for a letter.
+    /// Receives a letter, and waits for it.
     fn tw_mailbox_receive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::Forever)) }
     }
 
-    /// Receives, if there is a letter.
+    /// Receives a letter if there is one.
     fn tw_mailbox_tryreceive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::Now)) }
     }
 
-    /// Receives, and waits at most for the given time.
+    /// Receives a letter, and waits at most for the given time.
     fn tw_mailbox_receive_for(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::after(ns))) }

@@ -73,7 +73,8 @@ fn not_started(error: &RuntimeError) -> c_int {
     }
 }
 
-/// Applies a number to the settings, unless the number leaves the choice to the library.
+/// Applies `change` with a number to the settings, unless the number leaves the choice to the
+/// library.
 pub(crate) fn with<S>(settings: S, number: usize, change: impl FnOnce(S, usize) -> S) -> S {
     if number == usize::MAX { settings } else { change(settings, number) }
 }
@@ -96,7 +97,7 @@ fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int>
     }
 }
 
-/// No runtime has more workers.
+/// The largest number of workers of a runtime.
 const MOST_WORKERS: usize = 255;
 
 /// Returns how many workers a runtime of that model will have.
@@ -136,7 +137,8 @@ exported!(
                 unsafe { grow::read(options) }?
             };
             options.workers = workers(number, &options)?;
-            // The registry and the workers' queues; small ones, some for each worker.
+            // These blocks are for the registry and the workers' queues. Small blocks are needed
+            // too, several for each worker.
             let workers = options.workers.min(MOST_WORKERS);
             let blocks = [(2, 1 << 17), (2, 1 << 13), (4 + workers, 1 << 12), (48 + 24 * workers, 512)];
             let start = || Runtime::new(model(number, &options)?).map_err(|error| not_started(&error));

@@ -18,19 +18,20 @@ use crate::waits::Waits;
 ///
 /// # Invariants
 /// 1. `guard` is `Some` exactly while a thread holds the lock.
-/// 2. Only the thread that holds the lock touches the guard and writes the two words of its owner.
-/// 3. Both words are those of the calling thread only if it holds the lock.
+/// 2. Only the thread that holds the lock accesses the guard and writes the two words that identify
+///    the owner.
+/// 3. Both words identify the calling thread only if it holds the lock.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_mutex {
     state: AtomicU64,
     lock: Mutex<()>,
     guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
-    /// The id of the thread that holds the lock; 0 if no runtime has created that thread.
+    /// The id of the thread that holds the lock, or 0 if no runtime has created that thread.
     owner: AtomicU64,
-    /// The address of a variable of the owner's kernel thread; 0 if nobody holds the lock.
+    /// The address of a variable of the owner's kernel thread, or 0 if no thread holds the lock.
     kernel: AtomicUsize,
-    /// The calls that wait for the lock, or will take it again after a signal.
+    /// The calls that wait for the lock, or will lock it again after a signal.
     waits: Waits,
 }
 
@@ -67,10 +68,10 @@ impl tw_mutex {
         (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller
     }
 
-    /// Locks by `wait` if the lock is not free now.
+    /// Locks. If the lock is not free now, calls `wait`.
     ///
     /// # Errors
-    /// [`code::DEADLOCK`] if the caller holds the lock; the error of `wait`.
+    /// [`code::DEADLOCK`] if the caller already holds the lock, or the error of `wait`.
     fn lock(
         &'static self,
         wait: impl FnOnce(&'static Mutex<()>) -> Result<MutexGuard<'static, ()>, c_int>,
@@ -111,7 +112,7 @@ impl tw_mutex {
     }
 }
 
-/// Returns a lock of the caller, which exists until it is destroyed.
+/// Returns a lock of the caller. The lock exists until it is destroyed.
 fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
     shared(at)
 }
@@ -121,8 +122,8 @@ fn unlock(lock: &tw_mutex) -> Result<c_int, c_int> {
     Ok(0)
 }
 
-/// Unlocks, waits by `wait`, and stores the guard that `wait` returns. Returns the second part of
-/// that result.
+/// Unlocks, calls `wait`, and stores the guard that `wait` returns. Returns the second part of the
+/// result of `wait`.
 fn wait_for_signal<R>(
     cond: *const tw_cond,
     lock: *const tw_mutex,
@@ -138,7 +139,7 @@ fn wait_for_signal<R>(
 }
 
 exported!(
-    /// Makes a lock.
+    /// Creates a lock.
     fn tw_mutex_create(lock: *mut *mut tw_mutex) -> c_int {
         answer::code(|| {
             // SAFETY: the header's contract.
@@ -156,14 +157,15 @@ exported!(
         })
     }
 
-    /// Ends a lock.
+    /// Destroys a lock.
     fn tw_mutex_destroy(lock: *mut tw_mutex) -> c_int {
         answer::code(|| {
             if lock.is_null() {
                 return Ok(0);
             }
             let ending = mutex(lock)?;
-            // In this order: a call that has ended its wait holds the lock.
+            // The order of the two checks matters, because a call that has ended its wait holds the
+            // lock.
             if ending.waits.any() || ending.kernel.load(Ordering::Relaxed) != 0 {
                 return Err(code::BUSY);
             }
@@ -200,7 +202,7 @@ exported!(
         answer::code(|| unlock(mutex(lock)?))
     }
 
-    /// Makes a condition.
+    /// Creates a condition variable.
     fn tw_cond_create(cond: *mut *mut tw_cond) -> c_int {
         answer::code(|| {
             // SAFETY: the header's contract.
@@ -215,7 +217,7 @@ exported!(
         })
     }
 
-    /// Ends a condition.
+    /// Destroys a condition variable.
     fn tw_cond_destroy(cond: *mut tw_cond) -> c_int {
         answer::code(|| {
             if cond.is_null() {

@@ -16,7 +16,7 @@ use crate::runtime::{tw_runtime, with};
 /// The id of a thread.
 pub type tw_thread = u64;
 
-/// What a thread runs.
+/// The function that a thread runs.
 pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void) -> *mut c_void>;
 
 /// The options of a new thread.
@@ -31,9 +31,9 @@ pub struct tw_thread_options {
     pub guard_size: usize,
     /// Null, or a text.
     pub name: *const c_char,
-    /// If this is not 0, the thread is detached, so no thread joins it.
+    /// If this is not 0, the thread is detached, so it cannot be joined.
     pub detached: c_int,
-    /// 0.
+    /// Must be 0.
     pub flags: c_uint,
 }
 
@@ -145,25 +145,25 @@ pub extern "C" fn tw_thread_equal(one: tw_thread, other: tw_thread) -> c_int {
     c_int::from(one == other)
 }
 
-/// Lets others run.
+/// Lets other threads run.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_yield() {
     this_thread::yield_now();
 }
 
-/// From now on no counted call of the calling thread yields.
+/// Begins a section in which no counted call of the calling thread yields.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_forbid_yields() {
     this_thread::forbid_yields();
 }
 
-/// Ends what the last call of `tw_thread_forbid_yields` has begun.
+/// Ends the section that the last call of `tw_thread_forbid_yields` began.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_allow_yields() {
     this_thread::allow_yields();
 }
 
-/// Waits.
+/// x
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_sleep(ns: u64) {
     this_thread::sleep(Duration::from_nanos(ns));
@@ -258,7 +258,7 @@ exported!(
         unsafe { joined(runtime, thread, value, |handle, thread| handle.join_until(thread, until)) }
     }
 
-    /// Detaches a thread: nobody will join it.
+    /// Detaches a thread, which can no longer be joined.
     fn tw_thread_detach(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
         answer::code(|| about(runtime, thread, RuntimeHandle::detach).map(|()| 0))
     }

@@ -1,19 +1,19 @@
-//! The calls that wait in an object, so that a destruction of the object is refused meanwhile.
+//! Counts the calls that wait in an object, so that the object is not destroyed meanwhile.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use tickwright::fork::Process;
 
 /// The number of calls that wait in an object. Only a call that waits writes it, so a call that
-/// need not wait pays nothing.
+/// need not wait has no cost.
 ///
 /// The upper half is the number of the process in which the calls wait, and the lower half is their
-/// number. A forked child has none of the threads that waited in its parent. There the process has
-/// another number, and the calls count no more.
+/// number. A forked child has none of the threads that waited in its parent. The child has another
+/// process number, so these calls no longer count.
 #[derive(Debug)]
 pub(crate) struct Waits(AtomicU64);
 
-/// A call that waits, until this is dropped.
+/// Counts a call as waiting until it is dropped.
 pub(crate) struct Wait<'w> {
     calls: &'w AtomicU64,
     process: u32,
@@ -29,7 +29,7 @@ fn word(process: u32, calls: u32) -> u64 {
 }
 
 impl Waits {
-    /// Counts no call. From now on a forked child gets another number.
+    /// Creates a count of no calls. From now on a forked child gets another process number.
     pub(crate) fn none() -> Self {
         Self(AtomicU64::new(word(Process::this().number(), 0)))
     }
@@ -51,7 +51,8 @@ impl Waits {
     }
 
     fn any_in(&self, process: u32) -> bool {
-        // Acquire: what a call did to the object before it ended is visible to its destroyer.
+        // Acquire, so that everything that a call did to the object is visible to the thread that
+        // destroys it.
         calls_in(self.0.load(Ordering::Acquire), process) != 0
     }
 }
@@ -76,7 +77,7 @@ mod tests {
         assert!(!waits.any_in(8));
         let childs = waits.begin_in(8);
         assert!(waits.any_in(8));
-        // Both counts as 0, and not as less than 0.
+        // The child's count is 0 after both drops, and not less than 0.
         drop(parents);
         assert!(waits.any_in(8));
         drop(childs);

@@ -1,4 +1,4 @@
-//! 10,000 threads that sleep, each on a stack of its own, over as many workers as there are cores.
+//! Runs 10,000 threads that sleep, each on its own stack, on as many workers as there are cores.
 //! Each thread reports to a mailbox when it wakes.
 //!
 //! ```text
@@ -25,10 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             let begun = this_thread::now();
             this_thread::sleep(asked);
             // If a sleep ended early, the difference would be below 0, which panics. The send fails
-            // if the receiver has gone.
+            // if the receiver was dropped.
             let _ = woken.send(this_thread::now().duration_since(begun) - asked);
         };
-        // The drop of the handle detaches the thread.
+        // Dropping the handle detaches the thread.
         drop(runtime.spawn(&Attributes::new(), sleep)?);
     }
     drop(woken);

@@ -1,4 +1,4 @@
-//! Timers of firmware: `no_std`, and nothing is allocated.
+//! Timers for firmware: `no_std`, without allocations.
 //!
 //! ```
 //! # struct Board;
@@ -38,9 +38,9 @@
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
-//! by the crate `critical-section`. Most crates of chips have a feature for that; a test on a
-//! computer takes the feature `std` of `critical-section` as a dev-dependency. A whole project to
-//! copy, with several periods and a cancel, is in the folder `firmware/template`.
+//! by the crate `critical-section`. Most chip crates have a feature for that. A test on a computer
+//! uses the feature `std` of `critical-section` in a dev-dependency. The folder `firmware/template`
+//! is a complete project to copy, with several periods and a cancel.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

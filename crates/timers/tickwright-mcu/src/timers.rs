@@ -14,8 +14,7 @@ use tickwright_core::{
 
 use crate::widened::{mask, widen};
 
-/// What differs from chip to chip: a counter that runs freely, and an alarm. Both count the same
-/// ticks.
+/// The interface to a chip: a free-running counter, and an alarm. Both count the same ticks.
 ///
 /// A counter of 16 bits, whose alarm compares for equality:
 ///
@@ -49,41 +48,43 @@ use crate::widened::{mask, widen};
 /// }
 /// ```
 pub trait Chip {
-    /// Ticks a second.
+    /// Ticks per second.
     const HZ: u64;
-    /// Bits of the counter, 2 to 32. Use all bits that it has: each half turn costs one interrupt.
+    /// The number of bits of the counter, 2 to 32. Use all bits of the counter, because each half
+    /// turn costs one interrupt.
     const COUNTER_BITS: u32;
-    /// The longest that [`alarm_in`](Self::alarm_in) can wait, in ticks.
+    /// The longest time, in ticks, for which [`alarm_in`](Self::alarm_in) can wait.
     const LONGEST_ALARM: Tick = Tick::MAX;
 
-    /// The counter. It counts up and wraps; the bits above [`COUNTER_BITS`](Self::COUNTER_BITS) do
-    /// not matter.
+    /// Reads the counter, which counts up and wraps. The bits above
+    /// [`COUNTER_BITS`](Self::COUNTER_BITS) are ignored.
     fn count(&mut self) -> u32;
 
-    /// Lets the alarm interrupt in `ticks` ticks, in the place of an alarm that was set before:
-    /// from 1 to [`LONGEST_ALARM`](Self::LONGEST_ALARM), and at most half a turn of the counter. An
-    /// interrupt while nothing is due does no harm.
+    /// Sets the alarm to interrupt in `ticks` ticks, and replaces an alarm that was set before.
+    /// `ticks` is from 1 to [`LONGEST_ALARM`](Self::LONGEST_ALARM), and at most half a turn of the
+    /// counter. An interrupt while no timer is due does no harm.
     ///
-    /// The alarm must also come when this tick passes while it is being set. An alarm that compares
-    /// for equality is set at least as far ahead as setting it takes.
+    /// The alarm must also interrupt if its tick passes while the alarm is being set. If the alarm
+    /// compares for equality, set it at least as many ticks ahead as setting it takes.
     fn alarm_in(&mut self, ticks: Tick);
 }
 
-/// The timers of a program, as a static: the alarm and the main program share them in the critical
-/// section that the program provides. [`SlotTimers`] and [`HookTimers`] are its two forms.
+/// The timers of a program, as a static. The alarm and the main program share them, in the critical
+/// section that the program provides. The two forms are [`SlotTimers`] and [`HookTimers`].
 pub struct FirmwareTimers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
 
-/// Timers that lie in `N` slots of the static itself. A timer is a value that is delivered: a
-/// function, a message, a waker.
+/// Timers in `N` slots of the static itself. A timer is a value that is delivered when the timer is
+/// due: a function, a message, a waker.
 pub type SlotTimers<C, T, const N: usize, F = SortedList> = FirmwareTimers<C, InlineSlots<F, T, N>>;
 
-/// Timers that lie in the program's own structs, each a static or in one. There is no bound.
+/// Timers in the program's own structs. Each timer is a static or inside of one, and their number
+/// is not bounded.
 pub type HookTimers<C, T, F = SortedList> = FirmwareTimers<C, Hooks<'static, F, T>>;
 
-/// What the alarm and the main program share: [`FirmwareTimers::with`] lends it.
+/// The state that the alarm and the main program share. [`FirmwareTimers::with`] lends it.
 pub struct Service<C, S: Store> {
     queue: Queue<S>,
-    /// The clock, when it was last read.
+    /// The time at which the clock was last read.
     last: Tick,
     /// The chip, from `start` on.
     chip: Option<C>,
@@ -111,32 +112,32 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
         Self(Mutex::new(RefCell::new(Service { queue, last: 0, chip: None, latest: 0 })))
     }
 
-    /// The ticks of `ms` milliseconds, rounded up.
+    /// Converts `ms` milliseconds to ticks, rounded up.
     #[must_use]
     pub const fn ms(&self, ms: u64) -> Tick {
         ms.saturating_mul(C::HZ).div_ceil(1_000)
     }
 
-    /// Runs `work` with interrupts masked. `work` must not call `with` again: that panics, because
-    /// the service is borrowed there.
+    /// Runs `work` with interrupts masked. `work` must not call `with` again, which panics because
+    /// the service is already borrowed.
     pub fn with<R>(&self, work: impl FnOnce(&mut Service<C, S>) -> R) -> R {
         critical_section::with(|cs| work(&mut self.0.borrow_ref_mut(cs)))
     }
 
-    /// The work of the alarm's interrupt: takes each due timer in a critical section of its own,
+    /// Does the work of the alarm's interrupt: takes each due timer in a separate critical section,
     /// calls `fire` with its value and its expiry, and sets the alarm again. `fire` runs with
-    /// interrupts unmasked, and may arm, move and cancel timers.
+    /// interrupts unmasked, and can arm, move and cancel timers.
     ///
-    /// `period` says in how many ticks a timer is due again; 0 means that it is over. A periodic
-    /// timer stays on its own grid, so its lateness does not add up; periods that have passed
-    /// altogether are left out. It is pending again before `fire` runs, so `fire` may move or
-    /// cancel it.
+    /// `period` returns the number of ticks after which a timer is due again, or 0 for a timer that
+    /// fires once. A periodic timer stays on its own grid, so its lateness does not accumulate.
+    /// Periods that have passed completely are skipped. The timer is pending again before `fire`
+    /// runs, so `fire` can move or cancel it.
     pub fn on_alarm(&self, period: impl Fn(&S::Value) -> Tick, mut fire: impl FnMut(S::Value, Tick))
     where
         S::Value: Copy,
     {
-        // A timer that becomes due later fires at the next alarm, so work that arms its own timer
-        // for now cannot keep the interrupt busy.
+        // A timer that becomes due after this time fires at the next alarm, so that work that arms
+        // its own timer for now cannot keep the interrupt busy.
         let now = self.with(Service::now);
         while let Some((value, expiry)) = self.with(|service| service.take_due(now, &period)) {
             fire(value, expiry);
@@ -146,14 +147,14 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
 }
 
 impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
-    /// Takes the chip, whose counter runs, and sets the alarm. Timers that were armed before are
-    /// kept; their ticks count from 0.
+    /// Takes the chip, whose counter must be running, and sets the alarm. Timers that were armed
+    /// earlier are kept, and their ticks count from 0.
     pub fn start(&mut self, chip: C) {
         self.chip = Some(chip);
         self.set_alarm();
     }
 
-    /// The ticks since the counter was 0. Before [`start`](Self::start) it is 0.
+    /// Returns the ticks since the counter was 0, or 0 before [`start`](Self::start).
     pub fn now(&mut self) -> Tick {
         if let Some(chip) = &mut self.chip {
             self.last = widen(self.last, chip.count(), const { mask(C::COUNTER_BITS) });
@@ -161,7 +162,7 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         self.last
     }
 
-    /// Makes a timer pending until `ticks` from now.
+    /// Arms a timer that is due in `ticks` ticks from now.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -170,26 +171,27 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         self.at(deadline, value)
     }
 
-    /// Makes a timer pending until the tick `deadline`.
+    /// Arms a timer that is due at the tick `deadline`.
     ///
     /// # Errors
-    /// [`Rejected`] with the value: no slot is free, or the timer is pending already.
+    /// [`Rejected`] with the value if no slot is free or the timer is already pending.
     pub fn at(&mut self, deadline: Tick, value: S::Value) -> Result<S::Key, Rejected<S::Value>> {
         let (key, change) = self.queue.driven().insert(deadline, value)?;
         self.follow(change.is_changed());
         Ok(key)
     }
 
-    /// Moves a pending timer to `ticks` from now. `false`: it is not pending, because it has fired
-    /// or was cancelled.
+    /// Moves a pending timer to `ticks` from now. Returns `false` if the timer is not pending,
+    /// because it has fired or was cancelled.
     pub fn postpone(&mut self, timer: impl Into<S::Key>, ticks: Tick) -> bool {
         let deadline = self.now().saturating_add(ticks);
         self.move_to(timer.into(), deadline).is_ok()
     }
 
-    /// Cancels a pending timer and returns its value. `None`: it has fired or was cancelled. In an
-    /// interrupt of a higher priority than the alarm, `None` does not mean that its work has run:
-    /// the alarm may have taken the timer and not yet run its work.
+    /// Cancels a pending timer and returns its value, or returns `None` if the timer has fired or
+    /// was cancelled. In an interrupt of a higher priority than the alarm, `None` does not mean
+    /// that the timer's work has run, because the alarm may have taken the timer without having run
+    /// its work yet.
     pub fn cancel(&mut self, timer: impl Into<S::Key>) -> Option<S::Value> {
         let (value, change) = self.queue.driven().remove(timer.into()).ok()?;
         self.follow(change.is_changed());
@@ -197,8 +199,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     }
 
     /// Takes one timer that is due now, for a program that does not call
-    /// [`FirmwareTimers::on_alarm`]. If there is none, sets the alarm: the handler of the alarm
-    /// takes timers until there is none.
+    /// [`FirmwareTimers::on_alarm`]. If no timer is due, sets the alarm. The handler of the alarm
+    /// must therefore take timers until none is left.
     pub fn pop_due(&mut self) -> Option<Expired<S::Key, S::Value>> {
         let now = self.now();
         let due = self.queue.pop_expired(now);
@@ -208,13 +210,14 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         due
     }
 
-    /// The queue, to look at.
+    /// Returns the queue for inspection.
     #[must_use]
     pub fn queue(&self) -> &Queue<S> {
         &self.queue
     }
 
-    /// The greatest lateness so far of a timer that [`FirmwareTimers::on_alarm`] took, in ticks.
+    /// Returns the greatest lateness so far, in ticks, of the timers that
+    /// [`FirmwareTimers::on_alarm`] took.
     #[must_use]
     pub fn latest(&self) -> Tick {
         self.latest
@@ -234,8 +237,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         let due = self.queue.pop_or_reinsert(now, |expiry, due| {
             value = Some(*due);
             let period = Some(period(due)).filter(|&period| period > 0)?;
-            // Periods that have passed altogether are left out: for a tick in the past the queue
-            // would begin a new grid at `now`.
+            // Periods that have passed completely are skipped, because for a tick in the past the
+            // queue would begin a new grid at `now`.
             let passed = now.saturating_sub(expiry) / period;
             Some(expiry.saturating_add(period.saturating_mul(passed.saturating_add(1))))
         });
@@ -251,9 +254,9 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     }
 
     /// Sets the alarm for the next wake-up, or for half a turn of the counter if that is sooner. In
-    /// the second case nothing is due when it goes off, and the alarm is set again. What is due
-    /// already comes in one tick.
-    // Flash is dearer than a call here.
+    /// the second case no timer is due at the alarm, and the alarm is set again. If a timer is
+    /// already due, the alarm is set to the next tick.
+    // Not inlined, because flash matters more than a call here.
     #[inline(never)]
     fn set_alarm(&mut self) {
         let now = self.now();
@@ -288,7 +291,7 @@ impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
 }
 
 impl<C: Chip, F: Family + Exact, T, const N: usize> Service<C, InlineSlots<F, T, N>> {
-    /// The value of a pending timer, for changes.
+    /// Returns the value of a pending timer for changes.
     pub fn get_mut(&mut self, timer: Key) -> Option<&mut T> {
         self.queue.get_mut(timer)
     }

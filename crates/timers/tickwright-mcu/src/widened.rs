@@ -1,4 +1,4 @@
-//! A counter of at most 32 bits that wraps, as a clock of 64 bits that does not.
+//! Extends a counter of at most 32 bits, which wraps, to a clock of 64 bits, which does not.
 
 /// The last time that was read from a counter of `BITS` bits.
 ///
@@ -6,21 +6,21 @@
 ///   counter (16 bits)  .. 65,534  65,535       0       1 ..
 ///   clock              .. 65,534  65,535  65,536  65,537 ..
 /// ```
-/// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice a
+/// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice per
 /// turn ensures these reads: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed,
-/// so no such interrupt can come between two reads.
+/// so a race with such an interrupt is impossible.
 #[derive(Debug)]
 pub struct Widened<const BITS: u32> {
     last: u64,
 }
 
-/// The bits of a counter of `bits` bits.
+/// Returns a mask of the lower `bits` bits.
 pub(crate) const fn mask(bits: u32) -> u64 {
     assert!(bits >= 2 && bits <= 32, "a counter of 2 to 32 bits");
     (1 << bits) - 1
 }
 
-/// The first time since `last` at which the counter shows `count`.
+/// Returns the first time since `last` at which the counter shows `count`.
 #[inline]
 pub(crate) const fn widen(last: u64, count: u32, mask: u64) -> u64 {
     last + ((count as u64).wrapping_sub(last) & mask)
@@ -32,14 +32,14 @@ impl<const BITS: u32> Widened<BITS> {
     /// Ticks in half a turn: the longest time until an alarm.
     pub const HALF_TURN: u64 = (Self::MASK >> 1) + 1;
 
-    /// A clock at 0, when the counter is at 0.
+    /// Creates a clock that is 0 when the counter is 0.
     #[must_use]
     pub const fn new() -> Self {
         Self { last: 0 }
     }
 
-    /// The time when the counter shows `count`, of which only the lower `BITS` bits are used. It is
-    /// never less than the last time.
+    /// Returns the time when the counter shows `count`, of which only the lower `BITS` bits are
+    /// used. The time is never less than the last returned time.
     pub fn read(&mut self, count: u32) -> u64 {
         self.last = widen(self.last, count, Self::MASK);
         self.last

@@ -47,9 +47,9 @@ impl Default for ManyToMany {
 }
 
 impl ManyToMany {
-    /// Creates the default settings: a worker for each core, and stacks of 64 KiB with a guard of 64 KiB. A
-    /// worker caches up to 1024 unused stacks. Threads are registered in a red-black tree. Sleeping
-    /// threads wait in a 4-ary heap, by the monotonic clock.
+    /// Creates the default settings: a worker for each core, and stacks of 64 KiB with guards of 64
+    /// KiB. A worker caches up to 1024 unused stacks. Threads are registered in a red-black tree.
+    /// Sleeping threads wait in a 4-ary heap, by the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Re-exports the queues of `tickwright-mcu` under the name by which time drivers know their queue.
+//! Re-exports the queues of `tickwright-mcu` under the package name that time drivers depend on.
 #![no_std]
 
 pub use tickwright_mcu::embassy::*;

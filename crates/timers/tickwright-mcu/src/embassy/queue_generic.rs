@@ -1,9 +1,9 @@
 //! Queues whose number of timers is known at compile time, for wakers of any executor.
 //!
-//! A 4-ary heap over an array of slots; each slot has the heap's record and a waker. A slot of an
-//! [`InlineQueue`](tickwright_core::InlineQueue) takes four bytes more, for the generation of a key
-//! that nobody holds here. Wakers have no
-//! order, so an insert walks over the slots to find a pending timer of its waker.
+//! The queue is a 4-ary heap over an array of slots, each of which has the heap's record and a
+//! waker. A slot of an [`InlineQueue`](tickwright_core::InlineQueue) would take four more bytes for
+//! the generation of a key, which is not needed here. Wakers have no order, so an insert searches
+//! the slots for a pending timer of its waker.
 
 use core::fmt;
 use core::task::Waker;
@@ -38,33 +38,34 @@ impl<R, const N: usize> Nodes<Idx, R> for Slots<R, N> {
     }
 }
 
-/// A timer queue of `N` timers in the queue itself: no allocation, and nothing in the tasks.
+/// A timer queue that stores up to `N` timers itself, without an allocation and without storage in
+/// the tasks.
 pub struct ConstGenericQueue<const N: usize> {
     order: Heap<N>,
     slots: Slots<RecordOf<N>, N>,
     len: usize,
     refused: u32,
-    /// The greatest tick that was passed so far.
+    /// The greatest tick that was passed to the queue so far.
     now: u64,
 }
 
 impl<const N: usize> ConstGenericQueue<N> {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
         let slots = Slots([const { Slot { record: <RecordOf<N> as Record<Idx>>::IDLE, waker: None } }; N]);
         Self { order: <Heap<N> as Discipline<Idx>>::NEW, slots, len: 0, refused: 0, now: 0 }
     }
 
-    /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier one of that waker is
-    /// pending. Returns whether the next alarm may have changed. O(N).
+    /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier timer of that waker is
+    /// pending. Returns whether the next alarm may have changed. Takes O(N).
     ///
-    /// If `N` timers are pending already, `waker` is woken at once: its future is polled again, and
-    /// asks again. The other timers stay pending, and none fires early. [`refused`](Self::refused)
-    /// counts that.
+    /// If `N` timers are already pending, `waker` is woken at once, so that its future is polled
+    /// and tries again. The other timers stay pending, and none of them fires early.
+    /// [`refused`](Self::refused) counts these cases.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         if at == u64::MAX {
-            // Never.
+            // A deadline of `u64::MAX` is never reached.
             return false;
         }
         let mut free = None;
@@ -96,7 +97,7 @@ impl<const N: usize> ConstGenericQueue<N> {
     }
 
     /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, `u64::MAX` when nothing is pending. O(log N) for each timer that is due.
+    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each due timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
@@ -109,7 +110,8 @@ impl<const N: usize> ConstGenericQueue<N> {
         self.order.next_wake(&self.slots).unwrap_or(u64::MAX)
     }
 
-    /// The number of timers that found no room so far. If the number grows, `N` is too small.
+    /// Returns the number of timers that found no room so far. If the number grows, `N` is too
+    /// small.
     #[must_use]
     pub fn refused(&self) -> u32 {
         self.refused

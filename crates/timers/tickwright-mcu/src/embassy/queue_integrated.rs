@@ -7,7 +7,7 @@
 //!              10  <------------------------->  12  <------------> 40
 //! ```
 //! An item is a [`Timer`] of a [`SortedList`], 32 bytes on 32-bit targets. Storage that is all
-//! zeros is a timer that is not pending: see `zeros_are_an_idle_timer` among the tests.
+//! zeros is a timer that is not pending: see the test `zeros_are_an_idle_timer`.
 
 use core::fmt;
 use core::task::Waker;
@@ -17,19 +17,20 @@ use tickwright_core::{HeadChange, HookQueue, SortedList, Timer, TimerRef};
 
 use super::sleeper::Sleeper;
 
-/// What an item is.
+/// The type of an item.
 type Item = Timer<SortedList, Sleeper>;
 
-/// The timer queue in the tasks. No allocation and no bound: each task brings its own storage.
+/// The timer queue in the tasks. It needs no allocation and has no bound, because each task
+/// provides its own storage.
 ///
-/// The storage has an owner word, so a task may sleep in several queues, one after the other. A
+/// The storage has an owner word, so a task can sleep in several queues, one after the other. A
 /// queue refuses a task that sleeps in another queue.
 pub struct Queue {
     timers: HookQueue<'static, SortedList, Sleeper>,
 }
 
 impl Queue {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
         Self { timers: HookQueue::new() }
@@ -38,8 +39,8 @@ impl Queue {
     /// Arms the timer of the task that `waker` wakes, unless this timer is pending for an earlier
     /// tick. Returns whether the next alarm may have changed.
     ///
-    /// `waker` must be one of Embassy's executor; for any other waker the executor panics.
-    /// Insertion is O(n): it searches the list from its latest timer.
+    /// `waker` must be a waker of Embassy's executor, which panics for any other waker. Insertion
+    /// takes O(n), because it searches the list from its latest timer.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         // SAFETY: 1. The executor gives the item to the timer queue alone, and this is the timer
         // queue. 2. The reference ends in `schedule_wake_queue_item`, before another one to this
@@ -49,8 +50,8 @@ impl Queue {
     }
 
     /// Like [`schedule_wake`](Self::schedule_wake), but the caller passes the storage that belongs
-    /// to `waker`. This is for other executors, such as your own `block_on`. Only queues use the
-    /// storage, and only for one waker at a time.
+    /// to `waker`. This is for other executors, such as your own `block_on`. Only queues must use
+    /// the storage, and only for one waker at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,
@@ -61,7 +62,8 @@ impl Queue {
             assert!(size_of::<Item>() <= size_of::<TimerQueueItem>());
             assert!(align_of::<Item>() <= align_of::<TimerQueueItem>());
         }
-        // From the mutable reference, so that the queue may write to it.
+        // The pointer is derived from the mutable reference, so that the queue is allowed to write
+        // through it.
         let place = core::ptr::from_mut(item).cast::<Item>();
         // SAFETY: 1. Zeros are a timer that is not pending. 2. Every queue of this crate interprets
         // the storage as this one type, and by the interface nothing else interprets it. 3. It is
@@ -70,7 +72,7 @@ impl Queue {
         // the two point to is the same, and Embassy's own queue does that too.
         let timer: &'static Item = unsafe { &*place };
         if at == u64::MAX {
-            // Never.
+            // A deadline of `u64::MAX` is never reached.
             return false;
         }
         if let Some(pending) = self.timers.expiry(timer) {
@@ -89,8 +91,8 @@ impl Queue {
                 change.is_changed()
             }
             Err(_) => {
-                // The timer is pending in another queue, a case that a time driver never meets. So
-                // the task is woken, and arms the timer again.
+                // The timer is pending in another queue, which does not happen with a time driver.
+                // The task is woken to arm the timer again.
                 waker.wake_by_ref();
                 false
             }
@@ -98,10 +100,10 @@ impl Queue {
     }
 
     /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, `u64::MAX` when nothing is pending. O(1) for each timer that is due.
+    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
-            // Usually no further timer is due, and a look at the head shows that.
+            // Usually no further timer is due, which the head of the list shows.
             let next = self.timers.next_wake().unwrap_or(u64::MAX);
             if next > now {
                 return next;

@@ -1,13 +1,13 @@
-//! A waker in two words that are zeros while there is none.
+//! A waker in two words, which are zeros while there is no waker.
 //!
 //! Storage in a task begins as zeros. A list has only shared references to its nodes, so the words
-//! are atomics. The queue alone reads and writes them, under its own `&mut`.
+//! are atomics. Only the queue reads and writes them, under its own `&mut`.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::task::{RawWakerVTable, Waker};
 
-/// The waker that a task's timer keeps.
+/// The waker in a task's timer.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     data: AtomicPtr<()>,
@@ -16,13 +16,13 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    /// No waker.
+    /// Creates an empty sleeper.
     #[cfg(test)]
     pub(crate) const fn new() -> Self {
         Self { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Keeps a clone of `waker`. The sleeper must be empty.
+    /// Stores a clone of `waker`. The sleeper must be empty.
     pub(crate) fn put(&self, waker: &Waker) {
         debug_assert!(self.vtable.load(Ordering::Relaxed).is_null(), "a waker would be lost");
         let kept = core::mem::ManuallyDrop::new(waker.clone());

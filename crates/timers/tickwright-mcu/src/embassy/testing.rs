@@ -1,5 +1,5 @@
-//! What the tests of all queues share: tasks that log their wake-ups, drivers, and scripts that a
-//! queue must pass.
+//! The common parts of the tests of all queues: tasks that log their wake-ups, drivers, and
+//! scenarios that a queue must pass.
 
 pub(crate) mod driver;
 
@@ -33,7 +33,7 @@ impl Wake for Woken {
 }
 
 impl Task {
-    /// Its storage. Test code keeps no reference to it.
+    /// Returns the task's storage. Test code must not keep a reference to it.
     pub(crate) fn item(&self) -> &'static mut TimerQueueItem {
         // SAFETY: 1. the storage was leaked, so it is static; 2. the callers pass it to a queue at
         // once.
@@ -51,8 +51,8 @@ pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     ((0..n).map(task).collect(), log)
 }
 
-/// The linker needs this function of the executor. No test calls it: the program on an emulated
-/// microcontroller calls the real one.
+/// The linker needs this function of the executor. No test calls it. The program on an emulated
+/// microcontroller calls the real function.
 #[unsafe(no_mangle)]
 extern "Rust" fn __embassy_time_queue_item_from_waker(_: &Waker) -> &'static mut TimerQueueItem {
     unreachable!("the tests have no executor")
@@ -70,7 +70,8 @@ pub(crate) fn woken(log: &Log) -> Vec<usize> {
     core::mem::take(&mut *log.lock().unwrap())
 }
 
-/// Timers fire in the order of their deadlines, equal ones in the order of arming, each once.
+/// Checks that each timer fires once, in the order of the deadlines, and that timers with equal
+/// deadlines fire in the order in which they were armed.
 pub(crate) fn wakes_in_order(mut queue: impl Timers) {
     let (tasks, log) = tasks(6);
     for (task, at) in [(0, 30), (1, 10), (2, 20), (3, 10), (4, 0), (5, 20)] {
@@ -87,7 +88,7 @@ pub(crate) fn wakes_in_order(mut queue: impl Timers) {
     assert_eq!((queue.expire(u64::MAX), woken(&log)), (u64::MAX, [].to_vec()), "none comes twice");
 }
 
-/// A waker has one deadline, the earliest.
+/// Checks that a waker has only one deadline, the earliest.
 pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
     let (tasks, log) = tasks(2);
     assert!(queue.arm(&tasks[0], 50));
@@ -99,8 +100,8 @@ pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
     assert_eq!((queue.expire(60), woken(&log)), (u64::MAX, [1].to_vec()));
 }
 
-/// Embassy's issue 4736: after a timer with the deadline "never", the next timer of its task was
-/// lost.
+/// Checks Embassy's issue 4736: after a timer with the deadline "never", the next timer of its task
+/// was lost.
 pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
     let (tasks, log) = tasks(2);
     for now in [0, 10, 20] {
@@ -115,22 +116,22 @@ pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
 }
 
 /// In Embassy's issue 3758 and esp-hal's 4212 a driver lost or overwrote an alarm. A queue prevents
-/// late timers if it does two things. It reports each change of the next alarm, and a later call
-/// finds the timers of an alarm that was missed.
+/// late timers if it reports each change of the next alarm, and if a later call finds the timers of
+/// a missed alarm.
 pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
     let (tasks, log) = tasks(3);
     assert!(queue.arm(&tasks[0], 100));
     assert_eq!(queue.expire(50), 100);
-    // The alarm for 80 overwrites the one for 100: both timers must fire.
+    // The alarm for tick 80 overwrites the alarm for tick 100. Both timers must fire.
     assert!(queue.arm(&tasks[1], 80));
     assert_eq!((queue.expire(81), woken(&log)), (100, [1].to_vec()));
-    // The driver misses the alarm for 100, and a timer whose deadline has passed is armed
-    // meanwhile.
+    // The driver misses the alarm for tick 100, and meanwhile a timer whose deadline has passed is
+    // armed.
     assert!(queue.arm(&tasks[2], 90));
     assert_eq!((queue.expire(500), woken(&log)), (u64::MAX, [2, 0].to_vec()));
 }
 
-/// Runs random scripts on a queue, and compares it with a vector that is searched from end to end.
+/// Runs random operations on a queue, and compares it with a vector that is searched linearly.
 /// `is_ordered`: whether the queue promises an order among the timers that are due together.
 pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>, is_ordered: bool) {
     const TASKS: usize = 24;

@@ -1,6 +1,7 @@
-//! The same scenarios over the queues of this crate and over those of `embassy-time-queue-utils`:
-//! what Embassy's mock driver promises, and the bugs that Embassy's queues and drivers had. Where a
-//! queue of Embassy's still fails, the test names the issue and the wrong wake-ups.
+//! Runs the same scenarios with the queues of this crate and with the queues of
+//! `embassy-time-queue-utils`. The scenarios are the promises of Embassy's mock driver, and bugs
+//! that Embassy's queues and drivers had. If a queue of Embassy still fails, the test names the
+//! issue and the wrong wake-ups.
 
 use std::boxed::Box;
 use std::vec::Vec;
@@ -31,7 +32,7 @@ impl<const N: usize> Timers for their_generic::ConstGenericQueue<N> {
     }
 }
 
-/// A kind of queue, and whose it is.
+/// A kind of queue, of this crate or of Embassy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     OursInTasks,
@@ -45,7 +46,7 @@ use Which::{OursGeneric, OursInTasks, TheirsGeneric, TheirsInTasks};
 impl Which {
     const ALL: [Self; 4] = [OursInTasks, OursGeneric, TheirsInTasks, TheirsGeneric];
 
-    /// An empty queue; a generic one has room for `N` timers.
+    /// Creates an empty queue. A generic queue has room for `N` timers.
     fn make<const N: usize>(self) -> Box<dyn Timers> {
         match self {
             OursInTasks => Box::new(queue_integrated::Queue::new()),
@@ -69,11 +70,11 @@ impl Which {
     }
 }
 
-/// A queue that is known to fail a scenario: the bug, and what it wakes.
+/// A queue that is known to fail a scenario: the queue, the bug, and the wrong wake-ups.
 type Known<'a> = (Which, &'a str, &'a [(u64, usize)]);
 
-/// Runs a scenario over these queues, and compares the wake-ups. A known failure must be as
-/// described: if Embassy mends it, the test fails and says so.
+/// Runs a scenario with these queues, and compares the wake-ups. A known failure must occur exactly
+/// as described. If Embassy fixes it, the test fails and says so.
 fn expect(queues: &[Which], scenario: impl Fn(Which) -> Driver, right: &[(u64, usize)], known: &[Known<'_>]) {
     for &which in queues {
         let seen = which.in_promised_order(scenario(which).seen());
@@ -149,8 +150,9 @@ fn one_long_advance_fires_all_that_are_due() {
     expect(&Which::ALL, scenario, &[(30, 1), (30, 3), (30, 2), (30, 4), (30, 0)], &[]);
 }
 
-/// Embassy's own queue in the tasks leaves the waker in the storage of each task that was pending.
-/// So the task counts as pending after the reset, although the new queue does not have its timer.
+/// Embassy's own integrated queue leaves the waker in the storage of each pending task. After the
+/// reset the task therefore still counts as pending, although the new queue does not contain its
+/// timer.
 #[test]
 fn a_reset_forgets_the_timers_and_keeps_the_tasks() {
     let scenario = |which: Which| {
@@ -170,7 +172,7 @@ fn a_reset_forgets_the_timers_and_keeps_the_tasks() {
     expect(&Which::ALL, scenario, &[(110, 0)], &lost);
 }
 
-/// `embassy-time-queue-utils` 0.3.1 mended it. Up to 0.3.0 the timers at 20 and 15 were lost.
+/// `embassy-time-queue-utils` 0.3.1 fixed this bug. Up to 0.3.0 the timers at 20 and 15 were lost.
 #[test]
 fn never_blocks_no_later_timer_embassy_4736() {
     let scenario = |which: Which| {
@@ -203,7 +205,7 @@ fn never_takes_no_room() {
     expect(&Which::ALL, scenario, &[(10, 2)], &early);
 }
 
-/// Task 2 finds no room. Only task 2 is woken, and it asks again.
+/// Task 2 finds no room. Only task 2 is woken, and it tries again.
 #[test]
 fn a_full_queue_wakes_no_other_task() {
     let scenario = |which: Which| {
@@ -220,8 +222,8 @@ fn a_full_queue_wakes_no_other_task() {
     expect(&[OursInTasks, TheirsInTasks], scenario, &[(5, 2), (10, 0), (20, 1)], &[]);
 }
 
-/// The driver's mistake does no harm over a queue that reports a timer only if it is the next one.
-/// Embassy's queues report each new timer, and so a later one delays the alarm.
+/// The driver's bug has no effect with a queue that reports a timer only if the timer is the next
+/// one. Embassy's queues report each new timer, so a later timer delays the alarm.
 #[test]
 fn a_later_timer_delays_no_alarm_esp_hal_4212() {
     let scenario = |kind| {
@@ -246,7 +248,7 @@ fn a_later_timer_delays_no_alarm_esp_hal_4212() {
     expect(&Which::ALL, scenario(Kind::Hardware), &right, &[]);
 }
 
-/// A driver that lost its alarm wakes what it has missed as soon as the queue reports a timer.
+/// A driver that lost its alarm wakes the missed tasks as soon as the queue reports a timer.
 #[test]
 fn a_lost_alarm_is_made_up_for_embassy_3758() {
     let scenario = |which: Which| {
@@ -261,8 +263,8 @@ fn a_lost_alarm_is_made_up_for_embassy_3758() {
     expect(&Which::ALL, scenario, &[(150, 1), (150, 0)], &[]);
 }
 
-/// The price of fewer reports: a timer later than the missed one is not reported, so it cannot make
-/// up for a lost alarm. Over Embassy's queues each new timer does.
+/// The cost of fewer reports: a timer that is later than the missed timer is not reported, so it
+/// does not make up for a lost alarm. With Embassy's queues each new timer does.
 #[test]
 fn a_lost_alarm_waits_for_an_earlier_timer() {
     let scenario = |which: Which| {
@@ -279,8 +281,8 @@ fn a_lost_alarm_waits_for_an_earlier_timer() {
     expect(&[TheirsInTasks, TheirsGeneric], scenario, &[(150, 0), (300, 1), (350, 2)], &[]);
 }
 
-/// So the scenarios are fair: Embassy's queues agree with the oracle too, except for the order
-/// within one alarm.
+/// This shows that the scenarios are fair: Embassy's queues also agree with the oracle, except for
+/// the order within one alarm.
 #[test]
 fn all_queues_agree_with_an_oracle() {
     for which in Which::ALL {
@@ -288,7 +290,7 @@ fn all_queues_agree_with_an_oracle() {
     }
 }
 
-/// A queue whose alarms may be late, as those of `Queue` with the same slack.
+/// A queue whose alarms can be late, like those of `Queue` with the same slack.
 #[cfg(feature = "slack")]
 struct Late<Q>(Q, u32);
 
@@ -303,8 +305,8 @@ impl<Q: Timers> Timers for Late<Q> {
     }
 }
 
-/// Arms random timers over a driver of hardware. Returns the number of wake-ups of the chip. No
-/// task is woken early, none later than the slack, and none is lost.
+/// Arms random timers with a hardware driver. Returns the number of wake-ups of the chip. Checks
+/// that no wake-up is early, later than the slack, or lost.
 #[cfg(feature = "slack")]
 fn alarms_with_slack(queue: Box<dyn Timers>, slack: u64, seed: u64) -> usize {
     const TASKS: usize = 12;
@@ -347,7 +349,7 @@ fn slack_makes_no_timer_early_and_none_later_than_it_says_embassy_5202() {
     }
 }
 
-/// The program sets the slack; the time driver has the queue.
+/// The program sets the slack, although the time driver owns the queue.
 #[cfg(all(feature = "slack", not(feature = "_generic-queue")))]
 #[test]
 fn the_slack_of_the_program_moves_the_alarm() {

@@ -1,4 +1,4 @@
-//! The service over a chip whose counter and alarm the tests move.
+//! Tests of the service with a chip whose counter and alarm the tests control.
 
 use core::cell::Cell;
 use std::boxed::Box;
@@ -25,7 +25,7 @@ impl Chip for Board {
     const LONGEST_ALARM: Tick = 20_000;
 
     fn count(&mut self) -> u32 {
-        // The bits above those of the counter do not matter.
+        // The bits above the counter's bits are ignored.
         self.now.get() as u32 ^ 0xabcd_0000
     }
 
@@ -174,8 +174,8 @@ fn timers_in_structs_are_armed_moved_and_cancelled() {
     assert_eq!(fired, [(40_000, 0), (50_000, 1), (100_000, 0), (160_000, 0)]);
 }
 
-/// Random timers, moves and interrupts that come late: each timer fires once, in order, never
-/// early, and at the first interrupt from its deadline on.
+/// With random timers, moves and late interrupts, each timer fires once, in order, never early, and
+/// at the first interrupt at or after its deadline.
 #[test]
 fn random_timers_fire_once_and_never_early() {
     for seed in 0..40 {

@@ -47,7 +47,7 @@ fn a_missed_alarm_is_made_up_for() {
     testing::a_missed_alarm_is_made_up_for(Queue::new());
 }
 
-/// Embassy's mock driver resets itself by writing a new queue over the old one.
+/// Embassy's mock driver resets itself by overwriting its queue with a new one.
 #[test]
 fn a_replaced_queue_gives_its_tasks_back() {
     let (tasks, log) = tasks(3);

@@ -5,25 +5,25 @@ use std::vec::Vec;
 
 use super::{Log, Task, Timers, tasks, woken};
 
-/// What a driver does beside keeping timers in its queue.
+/// How a driver uses its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The same as Embassy's mock driver: it has no alarm. After each timer, and each time that its
-    /// clock is advanced, it wakes what is due.
+    /// Works like Embassy's mock driver, which has no alarm. Whenever a timer is armed or the clock
+    /// is advanced, it wakes the due tasks.
     Mock,
-    /// The same as Embassy's drivers of hardware. If the queue reports a timer, the driver sets its
-    /// alarm to what the queue returns as the next expiration.
+    /// Works like Embassy's hardware drivers. If the queue reports a timer, the driver sets its
+    /// alarm to the next expiration that the queue returns.
     Hardware,
-    /// As esp-hal before its pull request 4212. If the queue reports a timer, the driver sets its
-    /// alarm to the deadline of that timer.
+    /// Works like esp-hal before its pull request 4212. If the queue reports a timer, the driver
+    /// sets its alarm to the deadline of that timer.
     Overwriting,
 }
 
-/// A time driver with tasks, which it names by their numbers.
+/// A time driver with tasks, which are identified by numbers.
 pub(crate) struct Driver {
     kind: Kind,
     now: u64,
-    /// The tick of the alarm, `u64::MAX` for none.
+    /// The tick of the alarm, or `u64::MAX` if no alarm is set.
     alarm: u64,
     queue: Box<dyn Timers>,
     tasks: Vec<Task>,
@@ -33,7 +33,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver over that queue, with `n` tasks. Its clock starts at 0.
+    /// Creates a driver with that queue and `n` tasks. Its clock starts at 0.
     pub(crate) fn new(kind: Kind, queue: Box<dyn Timers>, n: usize) -> Self {
         let (tasks, log) = tasks(n);
         Self { kind, now: 0, alarm: u64::MAX, queue, tasks, log, seen: Vec::new() }
@@ -43,12 +43,12 @@ impl Driver {
         self.now
     }
 
-    /// All wake-ups so far.
+    /// Returns all wake-ups so far.
     pub(crate) fn seen(&self) -> &[(u64, usize)] {
         &self.seen
     }
 
-    /// Wakes what is due, and sets the alarm.
+    /// Wakes the due tasks, and sets the alarm.
     fn expire(&mut self) {
         self.alarm = self.queue.expire(self.now);
     }
@@ -85,14 +85,14 @@ impl Driver {
         self.note();
     }
 
-    /// Clears the alarm and wakes nothing. In Embassy's issue 3758 an interrupt did so: it cleared
-    /// the flag of an alarm that was set while the interrupt ran.
+    /// Clears the alarm and wakes nothing. In Embassy's issue 3758 an interrupt did this: it
+    /// cleared the flag of an alarm that was set while the interrupt ran.
     pub(crate) fn lose_alarm(&mut self) {
         self.alarm = u64::MAX;
     }
 
-    /// Writes that queue over the old one and sets the clock to 0, as a reset of Embassy's mock
-    /// driver does. The tasks stay.
+    /// Overwrites the old queue with `queue` and sets the clock to 0, as a reset of Embassy's mock
+    /// driver does. The tasks are kept.
     pub(crate) fn reset(&mut self, queue: Box<dyn Timers>) {
         self.queue = queue;
         self.now = 0;
