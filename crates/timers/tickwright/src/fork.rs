@@ -1,17 +1,17 @@
-//! Forks: a forked child finds its locks free, and the data under them whole.
+//! Forks: in a forked child the locks are free, and the data under them is consistent.
 //!
-//! A forked child has one thread, the one that forked. A lock that another thread held at that
-//! moment would stay locked in the child for ever. So a fork first takes every lock of this kind,
-//! and releases all of them afterwards, in the parent and in the child. In the child each lock
-//! first removes from its data what threads that are gone have noted there.
+//! A forked child has only the thread that forked. A lock that another thread held at that moment
+//! would stay locked forever in the child. Therefore a fork first takes every lock of this kind,
+//! and afterwards releases all of them in the parent and in the child. In the child, the entries of
+//! threads that no longer exist are first removed from the data under each lock.
 //!
-//! The handlers are those of `pthread_atfork`. A process that is made without them (`vfork`,
-//! `posix_spawn`, a bare `clone`) has to call `exec` before it uses anything of this crate.
+//! The handlers are those of `pthread_atfork`. A process that is created without these handlers (by
+//! `vfork`, `posix_spawn` or a bare `clone`) must call `exec` before it uses this crate.
 //!
-//! A fork tries each lock, and never waits for one while it keeps others, so it cannot deadlock
-//! with threads that take the locks in any order. A fork leaves out a lock that stays taken for two
-//! seconds. A thread that forks inside of a clock or an alarm holds such a lock itself. Leaves are
-//! locks under which no such code runs: a fork always waits for them.
+//! A fork only tries each lock, and never waits for a lock while it holds others, so it cannot
+//! deadlock with threads that take the locks in any order. It skips a lock that stays locked for
+//! two seconds, for example because the thread that forks inside of a clock or an alarm holds this
+//! lock itself. Leaves are locks under which no user code runs, so a fork always waits for them.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;
@@ -35,46 +35,47 @@ pub(crate) use os::replace;
 pub(crate) use os::{Slot, forker};
 pub use registration::Registration;
 
-/// The process that made this value.
+/// The process that created this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process(u32);
 
 impl Process {
-    /// The calling process. The first call registers the handlers of forks with the platform. If
-    /// that fails for lack of memory, children cannot be told from their parents.
+    /// Returns the calling process. The first call registers the fork handlers with the platform.
+    /// If that fails for lack of memory, children cannot be distinguished from their parents.
     #[must_use]
     pub fn this() -> Self {
         os::notice_forks();
         Self(os::forks())
     }
 
-    /// Whether the caller is in the process that made this value, and not in a child that was
-    /// forked since. It makes no system call.
+    /// Returns whether the caller is in the process that created this value, and not in a child
+    /// that was forked since then. It makes no system call.
     #[must_use]
     pub fn is_this(self) -> bool {
         self.0 == os::forks()
     }
 
-    /// The number of forks between the first process that has called [`this`](Self::this) and this
-    /// one. It never changes in a process, and differs between a process and its child.
+    /// Returns the number of forks between the first process that called [`this`](Self::this) and
+    /// this process. The number never changes in a process, and differs between a process and its
+    /// child.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
-/// A lock that a forked child finds free, and whose data it finds whole. The lock is one
-/// allocation, so the value may move.
+/// A lock that is free in a forked child, with consistent data. The lock is one allocation, so this
+/// value can move.
 pub struct ForkLock<T> {
     slot: Box<[Slot<T>; 1]>,
 }
 
 impl<T> ForkLock<T> {
-    /// Guards `value`. In a child, `forget` removes from the value what other threads noted. It
-    /// must not take a lock, allocate, or call the user's code.
+    /// Creates a lock around `value`. In a child, `forget` removes the entries of other threads
+    /// from the value. It must not take a lock, allocate, or call user code.
     ///
     /// # Panics
-    /// If there is no memory, the process ends, as at every allocation of the standard library.
+    /// If there is no memory, the process ends, as for every allocation of the standard library.
     pub fn new(order: Order, value: T, forget: fn(&mut T)) -> Self {
         Self::try_new(order, value, forget).unwrap_or_else(|| no_memory::<Slot<T>>())
     }

@@ -1,19 +1,21 @@
-//! Delays that differ from key to key.
+//! Delays that are spread by a key.
 
 use core::time::Duration;
 
-/// A delay from 0 up to `span`, without `span`, that spreads the timers of many keys evenly.
+/// Returns a delay that is at least 0 and less than `span`, and spreads the timers of many keys
+/// evenly.
 ///
-/// A herd is many timers that are due together: all clients of a server that has restarted retry
-/// after the same second, or every job of a fleet begins at the full minute. Add a jitter to each
-/// delay, and the work of one moment is spread over `span`.
+/// Use it if many timers are due at the same time, for example because all clients of a restarted
+/// server retry after one second, or because every job of a fleet begins at the full minute. A
+/// jitter that is added to each delay spreads this work over `span`.
 ///
-/// The result follows from `key` and `turn` alone, on each machine and in each version, so that a
-/// job has the same place within its period after a restart. For an interval let `turn` be 0. For a
-/// retry let it be the number of the attempt, so that two keys that collide once part again.
+/// The result depends only on `key`, `turn` and `span`, and is the same on each machine and in each
+/// version. After a restart, a job therefore keeps its place within its period. For an interval,
+/// pass 0 as `turn`. For a retry, pass the number of the attempt, so that two keys with close
+/// delays in one attempt have different delays in the next.
 ///
-/// It takes no lock, no memory and no source of random numbers, but one multiplication for each
-/// byte of `key`. It is no secret: a client that knows the keys knows the delays.
+/// It needs no lock, no memory and no random numbers, and costs one multiplication for each byte of
+/// `key`. The delays are not secret, because a client that knows the keys can compute them.
 ///
 /// ```
 /// use core::time::Duration;
@@ -27,8 +29,8 @@ use core::time::Duration;
 /// ```
 #[must_use]
 pub fn jitter(key: impl AsRef<[u8]>, turn: u64, span: Duration) -> Duration {
-    // FNV-1a over the key and the turn. Its upper bits hardly depend on the last bytes, so that the
-    // finalizer of SplitMix64 mixes all of them.
+    // FNV-1a over the key and the turn. Its upper bits hardly depend on the last bytes, so the
+    // finalizer of SplitMix64 mixes all bits.
     let turn = turn.to_le_bytes();
     let hash = key.as_ref().iter().chain(&turn).fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -36,7 +38,7 @@ pub fn jitter(key: impl AsRef<[u8]>, turn: u64, span: Duration) -> Duration {
     let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     let hash = hash ^ hash >> 31;
-    // The share of 2^64 that the hash is, of each part of the span: no product is too large.
+    // Multiplies each part of the span by hash / 2^64 separately, so that no product overflows.
     let nanos = u128::from(hash) * u128::from(span.subsec_nanos());
     let seconds = u128::from(hash) * u128::from(span.as_secs());
     let rest = (seconds & u128::from(u64::MAX)) * 1_000_000_000 + nanos;

@@ -44,13 +44,13 @@
 //!
 //! Callbacks run on the thread that calls [`run_queue`](Scheduler::run_queue):
 //!
-//! - a thread of the scheduler's own: [`Scheduler::spawn`], [`SchedulerThread`];
-//! - a loop that waits at an [alarm](Scheduler::set_alarm). Each thread that arms an earlier timer
-//!   moves the alarm forward. It is a [`TimerFd`](crate::time), a
-//!   [`Parker`](crate::time::Parker), or an alarm of your own that sends the time to the loop;
+//! - a dedicated thread of the scheduler: [`Scheduler::spawn`], [`SchedulerThread`];
+//! - a loop that waits at an [alarm](Scheduler::set_alarm). A thread that arms an earlier timer
+//!   moves the alarm forward. The alarm is a [`TimerFd`](crate::time), a
+//!   [`Parker`](crate::time::Parker), or your own alarm that sends the time to the loop;
 //! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout).
-//!   A scheduler in an `Arc` cannot call that, because such a sleep does not end when another
-//!   thread arms an earlier timer.
+//!   This method cannot be called on a scheduler in an `Arc`, because the sleep would not end when
+//!   another thread arms an earlier timer.
 //!
 //! ```
 //! use core::time::Duration;
@@ -73,14 +73,15 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Callbacks run without the lock, one at a time. A second thread that calls
-//! `run_queue` meanwhile gets [`Busy`](RunError::Busy), and a callback gets
-//! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were due when it began
-//! and were armed before. Timers with equal due times run in the order in which they were armed.
+//! Callbacks run without the lock, one at a time. If a second thread calls `run_queue` meanwhile,
+//! it gets [`Busy`](RunError::Busy), and a callback gets
+//! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were armed before it
+//! began and were due at that time. Timers with equal due times run in the order in which they were
+//! armed.
 //!
 //! # Tests on virtual time
 //!
-//! A test moves the clock from due time to due time; nothing sleeps:
+//! A test moves the clock from due time to due time, without sleeps:
 //!
 //! ```
 //! # use core::time::Duration;
@@ -105,13 +106,13 @@
 //! # Time and costs
 //!
 //! Deadlines are rounded up to ticks and the clock is rounded down, so no timer is early. A tick is
-//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The list in [`time`](crate::time)
-//! says what a step of the wall, a suspend or a pause of the machine means to each kind of timer.
+//! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The list in [`time`](crate::time) says
+//! how a step of the wall clock, a suspend or a pause of the machine affects each kind of timer.
 //!
 //! An arm, a cancel and a run each cost one operation of the queue, at most one read of the clock,
-//! and O(1) for the id. While timers by the wall clock are pending, each also reads the wall's
-//! offset once, and a step of the wall inserts all of them again: O(timers). Up to
-//! [`Settings::capacity`] nothing is allocated.
+//! and O(1) for the id. While timers by the wall clock are pending, each of these calls also reads
+//! the offset of the wall clock once. A step of the wall clock inserts all these timers again, in
+//! O(timers). Up to [`Settings::capacity`] timers, nothing is allocated.
 //!
 //! # Four ways to cancel
 //!
@@ -128,34 +129,34 @@
 //! | [`cancel`], [`shutdown_timer`] (async) | the same | the same |
 //! | [`cancel_sync`], [`shutdown_timer_sync`] | error `WouldDeadlock` | waits; `Finished` |
 //!
-//! - `try_cancel` does not change a running timer, nor does a call that returns the error. After
-//!   the other calls the timer will not run again. The async calls return at once.
-//! - If a call returns a callback, the caller drops that callback. After a run, the thread that ran
-//!   the callback drops it: without the lock, and before a waiting cancel returns. Every callback
-//!   is dropped exactly once.
+//! - `try_cancel` and a call that returns the error do not change a running timer. After the other
+//!   calls the timer will not run again. The async calls return at once.
+//! - If a call returns a callback, the caller drops it. After a timer's last run, the thread that
+//!   ran the callback drops it without the lock, and before a waiting cancel returns. Every
+//!   callback is dropped exactly once.
 //! - `Finished { suppressed: true }` says that the callback had asked to run again and the cancel
 //!   prevented it. If several threads cancel the same run, only the first one that waits gets
-//!   `true`. A caller that counts references then releases the timer's reference. In other cases
-//!   the callback released it when it returned "done".
-//! - If two threads cancel one running timer, both wait, and both results are right. If callbacks
-//!   of two schedulers wait for each other, they wait for ever. A thread that cancels under a lock
-//!   also waits for ever if the callback needs that lock.
+//!   `true`. In this case a caller that counts references must release the timer's reference. In
+//!   other cases the callback released it when it returned "done".
+//! - If two threads cancel one running timer, both wait, and both get the right result. If
+//!   callbacks of two schedulers wait for each other, they wait forever. A thread that cancels
+//!   under a lock also waits forever if the callback needs that lock.
 //! - [`shutdown`](Scheduler::shutdown) ends a whole scheduler. The scheduler then refuses every
 //!   arm. From one of the scheduler's own callbacks, `shutdown` returns an error.
 //!
 //! # A panic in a callback
 //!
-//! The timer is removed (a kept one is idle), and threads that wait for its end go on. All other
-//! timers are as they were. The panic goes on to the caller of `run_queue`. If the drop of the
-//! callback panics during that unwinding, the process ends, as everywhere in Rust.
+//! The timer is removed, or becomes idle if it is kept, and threads that wait for its end continue.
+//! All other timers are unaffected. The panic propagates to the caller of `run_queue`. If the drop
+//! of the callback panics during that unwinding, the process ends, as everywhere in Rust.
 //!
 //! # Forks
 //!
-//! A forked child has a whole copy of the scheduler, whatever other threads did with it at the
-//! moment of the fork. The copy's timers are pending for the same times, and no thread runs its
-//! queue. Start a thread in the child, or run the queue there. If a timer's callback ran on another
-//! thread, the timer is gone in the child, even if it was kept. That callback is not dropped. For
-//! drivers in a child, see [there](crate::time#forks).
+//! A forked child has a consistent copy of the scheduler, whatever other threads did with it at the
+//! moment of the fork. The copy's timers are due at the same times, but no thread runs its queue.
+//! Start a thread in the child, or run the queue there. If a timer's callback was running on
+//! another thread, the timer does not exist in the child, even if it was kept, and that callback is
+//! not dropped. For drivers in a child, see [Forks](crate::time#forks).
 //!
 //! [`try_cancel`]: Scheduler::try_cancel
 //! [`cancel`]: Scheduler::cancel

@@ -243,7 +243,7 @@ impl<G: WheelGeometry> Shards<G> {
         Self { set: Arc::new(Set::new(shards, now)) }
     }
 
-    /// The number of shards.
+    /// Returns the number of shards.
     #[must_use]
     pub fn len(&self) -> usize {
         self.set.bases.len()
@@ -255,7 +255,7 @@ impl<G: WheelGeometry> Shards<G> {
         false
     }
 
-    /// The shard with that number; numbers go from 0 to [`len`](Self::len)` - 1`.
+    /// Returns the shard with that number; numbers go from 0 to [`len`](Self::len)` - 1`.
     ///
     /// # Errors
     /// [`NoSuchShard`].
@@ -284,7 +284,7 @@ impl<G: WheelGeometry> Shards<G> {
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Whether the timer belongs to these shards.
+    /// Returns whether the timer belongs to these shards.
     #[must_use]
     pub fn belongs_to(&self, shards: &Shards<G>) -> bool {
         Arc::ptr_eq(&self.node.set, &shards.set)

@@ -1,10 +1,9 @@
-//! Everything through which threads meet: atomics, locks, events, cells, and thread ids. Under
-//! `cfg(loom)` these are loom's types, so the models run the shipped functions and no copies of
-//! them.
+//! All types that threads share: atomics, locks, events, cells, and thread ids. Under `cfg(loom)`
+//! these are loom's types, so the models run the shipped functions and not copies of them.
 //!
-//! `Arc` stays the standard one: its counting is not ours to verify, and loom's `Arc` holds no
-//! trait objects. The counters of [`statistics`](crate::shard) also stay standard: the protocol
-//! never reads them.
+//! `Arc` is always the standard library's, because the models need not verify its counting, and
+//! loom's `Arc` holds no trait objects. The counters of [`statistics`](crate::shard) are also the
+//! standard library's, because the protocol never reads them.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
@@ -32,10 +31,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::coroutine;
 
-/// An id that tells a thread from all other living threads. It combines the address of a variable
-/// that each kernel thread has with the number of the [coroutine](crate::coroutine) on that thread,
-/// or 0. The standard library also has an id for a thread that it did not start. It allocates that
-/// id when the thread first asks. A thread of a C program may ask when there is no memory.
+/// An id that no other living thread has. It combines the address of a thread-local variable with
+/// the number of the [coroutine](crate::coroutine) on that kernel thread, or 0. The id of the
+/// standard library is not used, because for a thread of a C program it allocates memory at the
+/// first request, and there may be no memory.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadId {
@@ -45,13 +44,13 @@ pub struct ThreadId {
 
 #[cfg(all(unix, not(loom), not(miri)))]
 impl ThreadId {
-    /// The id of the kernel thread alone.
+    /// Returns the id of the kernel thread without the coroutine.
     pub(crate) fn without_coroutine(self) -> Self {
         Self { coroutine: 0, ..self }
     }
 }
 
-/// The id of the calling thread.
+/// Returns the id of the calling thread.
 #[cfg(not(loom))]
 pub(crate) fn this_thread() -> ThreadId {
     thread_local!(static HERE: u8 = const { 0 });
@@ -59,7 +58,7 @@ pub(crate) fn this_thread() -> ThreadId {
     ThreadId { kernel, coroutine: crate::coroutine::current() }
 }
 
-/// The id of the calling thread.
+/// Returns the id of the calling thread.
 #[cfg(loom)]
 pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
@@ -70,8 +69,9 @@ pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Takes the lock. A panic under the lock does no harm. User code (clocks, origins, tokens) runs
-/// under a lock only while the state is whole, and the library's code leaves it whole.
+/// Takes the lock, and ignores poisoning. User code (clocks, origins, tokens) runs under a lock
+/// only while the state is consistent, and the library's code leaves it consistent even after a
+/// panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -156,7 +156,7 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// The address to read from.
+    /// Returns the address to read from.
     #[inline]
     pub(crate) fn read(&self) -> *const T {
         #[cfg(not(loom))]
@@ -165,7 +165,7 @@ impl<T> Cell<T> {
         return self.0.with(|value| value);
     }
 
-    /// The address to write to.
+    /// Returns the address to write to.
     #[inline]
     pub(crate) fn write(&self) -> *mut T {
         #[cfg(not(loom))]

@@ -2,13 +2,13 @@
 //!
 //! # Clocks
 //!
-//! A clock has a **steady** timeline, which never steps and never runs back. Its points are
-//! [`Instant`]s, and timers stand on it. A clock that people set (the wall clock) is a steady clock
-//! plus an offset, and the offset may change. When the offset changes, timers by the wall clock are
-//! inserted again. Other timers are not touched.
+//! A clock has a **steady** timeline, which never steps and never runs backwards. Its points are
+//! [`Instant`]s, and timers are due on it. A clock that people set (the wall clock) is a steady
+//! clock plus an offset, which can change. When the offset changes, timers by the wall clock are
+//! inserted again, and other timers are unaffected.
 //!
-//! [`SystemClock`] has three clocks of the machine. [`VirtualHost`] has the same three clocks for a
-//! machine that a test moves by command.
+//! [`SystemClock`] is one of three clocks of the machine. [`VirtualHost`] is a virtual machine with
+//! the same three clocks, which a test moves by command.
 //!
 //! | system | monotonic | wall | they show: monotonic; wall | in a suspend |
 //! |---|---|---|---|---|
@@ -30,53 +30,54 @@
 //! | page ([`web`](#pages)) | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
 //! | WASI | no threads: the time-out of your own loop | - |
 //!
-//! No wait is early: each is rounded up, and the clock is read again after it. On Windows the
-//! clocks go on in a suspend, and the waits do not. A thread that waits by
-//! [`BootTime`](SystemClock::BootTime) looks at the clock each second, so what came due fires
-//! within a second of the resume. A thread that waits by [`Monotonic`](SystemClock::Monotonic)
-//! first waits for the rest of its time. Example: a timer of an hour, and after 5 minutes a suspend
-//! of 8 hours. By `Monotonic` it fires 55 minutes after the resume, by `BootTime` within a second.
+//! A wait never ends early: its length is rounded up, and the clock is read again after it. On
+//! Windows the clocks continue during a suspend, but waits stand still. A thread that waits by
+//! [`BootTime`](SystemClock::BootTime) reads the clock each second, so timers that came due fire
+//! within a second after the resume. A thread that waits by [`Monotonic`](SystemClock::Monotonic)
+//! first waits for the rest of its time. Example: a timer of an hour is armed, and 5 minutes later
+//! the machine is suspended for 8 hours. By `Monotonic` the timer fires 55 minutes after the
+//! resume, and by `BootTime` it fires within a second after the resume.
 //!
 //! # Pages
 //!
 //! The standard library has no clock on `wasm32-unknown-unknown`. With the feature `web` the clocks
-//! are those of the page, and `WebAlarm` is a `setTimeout`. Without it the clocks of the machine
-//! stand still: pass a [`Clock`] of your own to whatever takes one.
+//! are those of the page, and `WebAlarm` is a `setTimeout`. Without this feature the clocks of the
+//! machine stand still, so pass your own [`Clock`] wherever a clock is accepted.
 //!
 //! # What happens to timers when time does something odd
 //!
 //! *Relative*: a timer that is due a given time after it was armed. *Periodic*: a timer that is due
-//! on a grid from there. *Wall*: a timer that is due when the wall shows a date, or on a grid from
-//! that date; only [`SystemClock::RealTime`] has wall timers.
+//! on a grid from there. *Wall*: a timer that is due when the wall clock shows a date, or on a grid
+//! from that date. Only [`SystemClock::RealTime`] has wall timers.
 //!
-//! - **The wall is set back 1 h.** Each wall timer fires 1 h later, when the wall shows its date
-//!   again. What has fired does not fire again. A grid that has begun goes on within a period.
-//!   Nothing happens to relative and periodic timers.
-//! - **The wall is set forward 1 d.** Wall timers that were due within the day fire now, once. The
+//! - **The wall is set back 1 h.** Each pending wall timer fires 1 h later, when the wall clock
+//!   shows its date again. A timer that has fired does not fire again. A grid that has begun
+//!   continues within a period. Nothing happens to relative and periodic timers.
+//! - **The wall is set forward 1 d.** Wall timers that were due within that day fire now, once. The
 //!   missed points of a grid are overruns. Nothing happens to relative and periodic timers.
 //! - **The machine is suspended for 8 h.**
-//!   - [`Monotonic`](SystemClock::Monotonic): all timers stand still, and are 8 h late by the
-//!     world's time. There are no overruns.
-//!   - [`BootTime`](SystemClock::BootTime): what came due fires at the resume. Periodic timers
-//!     count the periods slept through as overruns, and their policy says what of them is made up
-//!     for.
-//!   - [`RealTime`](SystemClock::RealTime): relative and periodic timers as with `Monotonic`. Wall
-//!     timers that came due fire at the resume.
-//! - **The virtual machine is paused, its clocks with it.** Nothing happens: the world went on
-//!   without the timers. The wall is behind the world until somebody sets it: then as set forward.
-//! - **The same, and the clocks jump when the machine goes on.** What came due fires at once,
-//!   periodic timers with overruns.
+//!   - [`Monotonic`](SystemClock::Monotonic): all timers stand still, and fire 8 h late by the time
+//!     outside of the machine. There are no overruns.
+//!   - [`BootTime`](SystemClock::BootTime): timers that came due fire at the resume. Periodic
+//!     timers count the periods during the suspend as overruns, and their policy determines which
+//!     of these periods they make up for.
+//!   - [`RealTime`](SystemClock::RealTime): relative and periodic timers behave as with
+//!     `Monotonic`. Wall timers that came due fire at the resume.
+//! - **The virtual machine is paused, its clocks with it.** Nothing happens to the timers. The wall
+//!   clock is behind until it is set, which has the effects of a wall clock that is set forward.
+//! - **The same, and the clocks jump when the machine goes on.** Timers that came due fire at once,
+//!   and periodic timers count overruns.
 //!
-//! "At the resume" and "now" mean the driver's next look at the clock. No thread that sleeps by a
-//! steady clock is notified of a step or of a suspend. So a parked thread looks at the clock at
-//! least every [`longest_sleep`](Clock::longest_sleep), one second. The kernel does notify a
-//! [timerfd](TimerFd). Slewing (NTP) moves the steady timeline and the wall alike. It is none of
-//! these events.
+//! "At the resume" and "now" mean the driver's next read of the clock. A thread that sleeps by a
+//! steady clock is not notified of a step or of a suspend. Therefore a parked thread reads the
+//! clock at least every [`longest_sleep`](Clock::longest_sleep), which is one second. The kernel
+//! does notify a [timerfd](TimerFd). Slewing (NTP) is not one of these events, because it changes
+//! the steady timeline and the wall clock equally.
 //!
 //! # Drivers
 //!
-//! A scheduler owns no thread. It sets an [`Alarm`] to the time at which it wants to run next, each
-//! time that this changes. The thread that waits at the alarm runs the scheduler.
+//! A scheduler owns no thread. Whenever the time at which it must run next changes, it sets an
+//! [`Alarm`] to that time. The thread that waits at the alarm runs the scheduler.
 //!
 //! | driver | for |
 //! |---|---|
@@ -88,21 +89,20 @@
 //!
 //! # Forks
 //!
-//! A forked child has only the thread that forked, so it has no driver thread: start another one
-//! there. If the driver is the parent's, [`DriverThread::stop`] and its drop return at once in the
-//! child, and `settle` returns `false`. If a callback forks, its thread goes on as the child's
-//! driver thread.
+//! A forked child has only the thread that forked, so it has no driver thread. Start another driver
+//! thread in the child. For a driver thread of the parent, [`DriverThread::stop`] and its drop
+//! return at once in the child, and `settle` returns `false`. If a callback forks, its thread goes
+//! on as the child's driver thread.
 //!
-//! A child has a [`TimerFd`] of its own. The descriptor keeps its number, and its alarm is set as
-//! the parent's was. The two timerfds do not affect each other. The child shares an inherited
-//! `epoll` instance with the parent, so it must make its own.
+//! A child has its own [`TimerFd`]. The descriptor keeps its number, and its alarm is set to the
+//! same time as in the parent. The two timerfds do not affect each other. The child shares an
+//! inherited `epoll` instance with the parent, so it must make its own.
 //!
-//! In the child all locks are free and their data is whole, whatever other threads did at the
-//! moment of the fork. The fork waits for those threads, so do not fork inside of a
-//! [`Clock`], an [`Alarm`] or an [`Origin`](crate::scheduler::Origin). Also do not fork while you
-//! hold a lock that one of these takes. A fork inside of one of these takes two seconds longer. A
-//! child that is made without `fork` (by `vfork` or `clone`) may call `exec`, but nothing of this
-//! crate.
+//! In the child all locks are free and their data is consistent, whatever other threads did at the
+//! moment of the fork. The fork waits for those threads. Therefore do not fork inside of a
+//! [`Clock`], an [`Alarm`] or an [`Origin`](crate::scheduler::Origin), nor while you hold a lock
+//! that one of these takes. A fork inside of one of these takes two seconds longer. A child that is
+//! created without `fork` (by `vfork` or `clone`) can call `exec`, but must not use this crate.
 
 mod alarm;
 mod clock;

@@ -1,4 +1,4 @@
-//! A queue in `Instant`s and `Duration`s.
+//! A timer queue whose times are `Instant`s and `Duration`s.
 
 use core::fmt;
 use core::time::Duration;
@@ -11,12 +11,12 @@ use tickwright_core::{Family, Key, KeyError, LadderQueue, Rejected, SlabQueue, T
 use crate::time::Instant;
 use crate::time::{Instant as Point, Ticks};
 
-/// A timer queue whose times are [`Instant`]s and [`Duration`]s of the standard library, for a loop
-/// of your own.
+/// A timer queue whose times are [`Instant`]s and [`Duration`]s of the standard library, for your
+/// own loop.
 ///
-/// The queue never reads a clock: the caller passes the time, so a test passes any time that it
-/// likes, and needs no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the
-/// standard library has no time, its times are [`time::Instant`](Point)s.
+/// The queue never reads a clock. The caller passes the time, so a test can pass any time and needs
+/// no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the standard library has no
+/// time, its times are [`time::Instant`](Point)s.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -35,12 +35,12 @@ use crate::time::{Instant as Point, Ticks};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A timer whose key lives on, as the time-out of a connection does, is taken in by
-/// [`insert_idle`](Self::insert_idle), and delivered by [`pop_and_keep`](Self::pop_and_keep).
+/// For a timer that is armed again and again under the same key, such as the time-out of a
+/// connection, use [`insert_idle`](Self::insert_idle) and [`pop_and_keep`](Self::pop_and_keep).
 ///
-/// Each call costs what it costs in the structure `F`, which is a [`LadderQueue`] unless you name
-/// another, and the conversion of its times: O(1). A queue tells times apart up to 584 years after
-/// its origin; a later time counts as the last one.
+/// Each call costs one operation of the structure `F`, which is a [`LadderQueue`] by default, plus
+/// O(1) to convert times. A queue distinguishes times up to 584 years after its origin. A later
+/// time counts as the last of these.
 pub struct TimeQueue<T, F: Family = LadderQueue> {
     queue: SlabQueue<F, T>,
     origin: Instant,
@@ -50,21 +50,21 @@ pub struct TimeQueue<T, F: Family = LadderQueue> {
 /// A timer of a [`TimeQueue`] that was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired<T> {
-    /// The timer's key. It is stale from now on, unless the call was
+    /// The timer's key. It is stale now, unless the call was
     /// [`pop_and_keep`](TimeQueue::pop_and_keep).
     pub key: Key,
-    /// The time for which the timer was armed, rounded up to a tick; the time of that call if the
-    /// deadline had passed by then. A periodic timer that is armed for `deadline + period` at each
-    /// firing does not drift, if the period is a number of ticks and the queue is popped at least
-    /// once a period.
+    /// The time for which the timer was armed, rounded up to a tick, or the time of the arming call
+    /// if the deadline had already passed. A periodic timer that is armed for `deadline + period`
+    /// at each firing does not drift if the period is a whole number of ticks and the queue is
+    /// popped at least once per period.
     pub deadline: Instant,
-    /// The value that the caller gave to the queue.
+    /// The value that the caller inserted.
     pub value: T,
 }
 
 impl<T> TimeQueue<T> {
-    /// An empty queue with ticks of 1 ns. `origin` is the earliest time that it can tell apart:
-    /// take the time of the call.
+    /// Creates an empty queue with ticks of 1 ns. `origin` is the earliest time that the queue
+    /// distinguishes. Pass the current time.
     #[must_use]
     pub const fn new(origin: Instant) -> Self {
         Self::with_ticks(origin, Ticks::NANOSECOND)
@@ -72,15 +72,15 @@ impl<T> TimeQueue<T> {
 }
 
 impl<T, F: Family> TimeQueue<T, F> {
-    /// An empty queue over another structure. `ticks` is the resolution: deadlines are rounded up
-    /// to it. A wheel wants the tick for which its levels are made, such as
+    /// Creates an empty queue over any structure. `ticks` is the resolution, to which deadlines are
+    /// rounded up. For a wheel, pass the tick for which its levels are designed, such as
     /// [`Ticks::MILLISECOND`].
     #[must_use]
     pub const fn with_ticks(origin: Instant, ticks: Ticks) -> Self {
         Self { queue: SlabQueue::new(), origin, ticks }
     }
 
-    /// Makes `value` pending until `delay` after `now`.
+    /// Inserts `value`, which is due `delay` after `now`.
     ///
     /// # Errors
     /// [`Rejected`] with the value if there is no memory for it.
@@ -90,7 +90,7 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.insert_at(self.ticks.deadline(now + delay), value, self.ticks.now(now))
     }
 
-    /// Makes `value` pending until `deadline`; at once if that has passed.
+    /// Inserts `value`, which is due at `deadline`, or at once if that has passed.
     ///
     /// # Errors
     /// As [`insert_after`](Self::insert_after).
@@ -100,7 +100,7 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.insert_at(deadline, value, now)
     }
 
-    /// Takes a timer in that is not pending yet. [`arm_after`](Self::arm_after) makes it pending.
+    /// Inserts a timer that is not pending yet. [`arm_after`](Self::arm_after) makes it pending.
     ///
     /// # Errors
     /// As [`insert_after`](Self::insert_after).
@@ -108,18 +108,17 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.insert_idle(value)
     }
 
-    /// Makes a timer pending until `delay` after `now`, whether it is idle or pending; its key
-    /// stays valid.
+    /// Arms a timer, idle or pending, to be due `delay` after `now`. Its key stays valid.
     ///
     /// # Errors
-    /// [`KeyError::Stale`] if `key` names no timer of this queue.
+    /// [`KeyError::Stale`] if `key` does not name a timer of this queue.
     #[inline]
     pub fn arm_after(&mut self, key: Key, now: Instant, delay: Duration) -> Result<(), KeyError> {
         let now = self.point(now);
         self.queue.arm_at(key, self.ticks.deadline(now + delay), self.ticks.now(now))
     }
 
-    /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
+    /// Arms a timer, idle or pending, to be due at `deadline`. Its key stays valid.
     ///
     /// # Errors
     /// As [`arm_after`](Self::arm_after).
@@ -129,7 +128,7 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.arm_at(key, deadline, now)
     }
 
-    /// Makes a pending timer idle; its key and its value stay. An idle timer stays idle.
+    /// Makes a pending timer idle. Its key and its value are kept. An idle timer stays idle.
     ///
     /// # Errors
     /// As [`arm_after`](Self::arm_after).
@@ -145,17 +144,16 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.remove(key)
     }
 
-    /// Removes one timer that is due at `now`, if there is one: the earliest.
+    /// Removes and returns the earliest timer that is due at `now`, if there is one.
     #[inline]
     pub fn pop_expired(&mut self, now: Instant) -> Option<Fired<T>> {
         let fired = self.queue.pop_expired(self.now(now))?;
-        // The deadline is not later than `now`, so the system can name it.
+        // The deadline is not later than `now`, so the system has an instant for it.
         let deadline = self.instant(fired.deadline).unwrap_or(now);
         Some(Fired { key: fired.key, deadline, value: fired.value })
     }
 
-    /// Makes the earliest timer that is due at `now` idle, if there is one. Its key and its value
-    /// stay.
+    /// Makes the earliest timer that is due at `now` idle, if there is one. x
     #[inline]
     pub fn pop_and_keep(&mut self, now: Instant) -> Option<Fired<&mut T>> {
         let fired = self.queue.pop_and_keep(self.now(now))?;
@@ -163,9 +161,9 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(Fired { key: fired.key, deadline, value: self.queue.get_mut(fired.key)? })
     }
 
-    /// How long a loop may sleep from `now` on: zero if a timer is due, `None` if none is pending.
-    /// After a cancel or a re-arm it may be shorter than until the next timer: the loop then sleeps
-    /// again. Round it up for a `poll` in milliseconds.
+    /// Returns how long a loop can sleep from `now` on: zero if a timer is due, `None` if no timer
+    /// is pending. After a cancel or a re-arm the time can be shorter than necessary, and the loop
+    /// then sleeps again. Round it up for a `poll` in milliseconds.
     #[must_use]
     #[inline]
     pub fn timeout(&self, now: Instant) -> Option<Duration> {
@@ -173,43 +171,44 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(wake.duration_since(self.point(now)))
     }
 
-    /// The time until which a loop may sleep. `None` if no timer is pending, or if the system never
-    /// reaches that time.
+    /// Returns the time until which a loop can sleep, or `None` if no timer is pending or the
+    /// system never reaches that time.
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         self.instant(self.queue.next_wake()?)
     }
 
-    /// The value of a timer, pending or idle.
+    /// Returns the value of a timer, pending or idle.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
         self.queue.get(key)
     }
 
-    /// The value of a timer, pending or idle, for changes.
+    /// Returns the value of a timer, pending or idle, for changes.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.queue.get_mut(key)
     }
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// The queue in ticks, for the other operations of a [`Queue`](tickwright_core::Queue).
+    /// Returns the underlying queue, whose times are ticks, for the other operations of a
+    /// [`Queue`](tickwright_core::Queue).
     pub fn in_ticks(&mut self) -> &mut SlabQueue<F, T> {
         &mut self.queue
     }
 
-    /// The time since the origin. It is zero before the origin, and at most 584 years.
+    /// Returns the time since the origin. It is zero before the origin, and at most 584 years.
     fn point(&self, at: Instant) -> Point {
         Point::ZERO + at.saturating_duration_since(self.origin)
     }
@@ -222,7 +221,8 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.ticks.deadline(self.point(at))
     }
 
-    /// `None` if the system cannot name a time so late, and so never reaches it.
+    /// Converts a tick to an instant. Returns `None` if the system has no instant that late, and so
+    /// never reaches it.
     fn instant(&self, tick: Tick) -> Option<Instant> {
         self.origin.checked_add(self.ticks.start(tick).duration_since(Point::ZERO))
     }

@@ -18,8 +18,8 @@ pub(super) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// How long a fork tries to take one lock while it holds others. Then it releases all locks and
-/// begins again.
+/// How long a fork tries to take one lock while it holds others. After this time it releases all
+/// locks and starts over.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// How long a fork tries in total.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -59,7 +59,7 @@ impl<T> Slot<T> {
         notice_forks() && lock(&LIST).add(order, entry)
     }
 
-    /// Call it before the slot moves or is dropped.
+    /// Removes the lock from the list. Call it before the slot is moved or dropped.
     pub(crate) fn unregister(&self) {
         lock(&LIST).remove(core::ptr::from_ref(self).cast());
     }
@@ -73,7 +73,7 @@ impl<T> Deref for Slot<T> {
     }
 }
 
-/// Takes the lock if it is free. Returns `true` if the fork holds it, now or from before.
+/// Takes the lock if it is free. Returns whether the fork holds it now.
 ///
 /// # Safety
 /// `at` is a registered `Slot<T>`, and the caller holds the lock of the list.
@@ -99,7 +99,7 @@ unsafe fn try_hold<T>(at: *const ()) -> bool {
 /// Releases the lock if it is held.
 ///
 /// # Safety
-/// Like [`try_hold`], and on the same thread.
+/// The same as for [`try_hold`], and the caller is the same thread.
 unsafe fn release<T>(at: *const (), is_child: bool) {
     // SAFETY: 1. The caller's promise.
     let slot = unsafe { &*at.cast::<Slot<T>>() };
@@ -131,7 +131,7 @@ struct List {
     entries: [Vec<Entry>; 4],
 }
 
-/// Tries to take one lock of the list; the caller holds the lock of the list. Returns `false` if
+/// Tries to take one lock of the list. The caller holds the lock of the list. Returns `false` if
 /// another thread holds the lock for longer than `patience`.
 fn try_for(entry: &Entry, patience: Duration) -> bool {
     let begun = Instant::now();
@@ -152,7 +152,7 @@ static LIST: Mutex<List> = Mutex::new(List { forker: None, entries: [const { Vec
 
 static REGISTRATION: Registration = Registration::new();
 
-/// Registers the handlers; the caller holds no lock. Returns `false` if there is no memory.
+/// Registers the handlers. The caller holds no lock. Returns `false` if there is no memory.
 pub(super) fn notice_forks() -> bool {
     REGISTRATION.ensure(|| {
         // SAFETY: 1. The functions exist for as long as the library.
@@ -191,12 +191,12 @@ impl List {
         self.entries.iter().flatten()
     }
 
-    /// Tries to take every lock. If another thread holds a lock, returns `false`; without `all`,
-    /// leaves that lock out instead.
+    /// Tries to take every lock. With `all`, returns `false` if another thread holds a lock.
+    /// Without `all`, skips such a lock.
     ///
-    /// A fork waits for a leaf without a limit, and never leaves it out. A thread that holds a leaf
-    /// takes no other lock and runs no code of the user. So the holder is another thread, which
-    /// will release the leaf.
+    /// A fork waits for a leaf without a limit, and never skips it. A thread that holds a leaf
+    /// takes no other lock and runs no user code, so the holder is another thread, which will
+    /// release the leaf.
     fn try_hold(&self, all: bool) -> bool {
         let patience = |order| if order == Order::Leaf as usize { Duration::MAX } else { PATIENCE };
         let entries = self.entries.iter().enumerate();
@@ -212,8 +212,8 @@ impl List {
     }
 }
 
-/// The thread that forked, as it was known in the parent, and as it is known here. For the time
-/// while a child forgets.
+/// Returns the id of the thread that forked, first in the parent and then here. Used while a child
+/// removes the entries of other threads.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     // SAFETY: 1. This is the thread that forked, in the child, and `after` only reads the list
     // meanwhile.
@@ -224,7 +224,7 @@ pub(crate) fn forker() -> (ThreadId, ThreadId) {
 
 extern "C" fn before() {
     let begun = Instant::now();
-    // `forker` may be a coroutine; in the child the same thread is none.
+    // `forker` can be a coroutine, but in the child the same thread is not a coroutine.
     let forker = this_thread();
     loop {
         let mut list = lock(&LIST);
@@ -260,8 +260,8 @@ extern "C" fn in_the_child() {
     after(true);
 }
 
-/// Makes the descriptor number of `at` refer to the open file of `by`. The number of `by` is
-/// closed, and so is the file to which `at` referred before.
+/// Makes the descriptor number of `at` refer to the open file of `by`. Closes the descriptor number
+/// of `by`, and the file to which `at` referred before.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
     use std::os::fd::AsRawFd;

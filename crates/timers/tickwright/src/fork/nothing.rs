@@ -9,12 +9,12 @@ pub(super) fn forks() -> u32 {
     0
 }
 
-/// There is nothing to notice.
+/// Does nothing, because there are no forks.
 pub(super) fn notice_forks() -> bool {
     true
 }
 
-/// Never called: no lock forgets anything here.
+/// Never called, because there are no forked children here.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     (this_thread(), this_thread())
 }
@@ -41,7 +41,7 @@ impl<T> Deref for Slot<T> {
     }
 }
 
-/// A system without forks has nothing to replace.
+/// Never called, because a system without forks has nothing to replace.
 #[cfg(target_os = "linux")]
 pub(crate) fn replace(
     _at: &std::os::fd::OwnedFd,

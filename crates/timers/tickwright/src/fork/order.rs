@@ -10,6 +10,6 @@ pub enum Order {
     Timers = 1,
     /// Locks of an alarm.
     Alarm = 2,
-    /// A thread takes no lock while it holds one of these.
+    /// Leaves: a thread takes no lock while it holds one of these.
     Leaf = 3,
 }

@@ -2,26 +2,27 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Whether the handlers are registered with the platform. The value is 0 before, then the number of
-/// the process whose thread registers them, and `u32::MAX` when that is done.
+/// Whether the handlers are registered with the platform. The value is 0 at first, then the number
+/// of the process whose thread is registering them, and `u32::MAX` when they are registered.
 ///
-/// The platform makes a registration wait for a fork that is under way. A lock or a `Once` that the
-/// thread held meanwhile would stay locked in the child for ever. So the registering thread stores
-/// the number of its process instead. A child has another number, and registers again.
+/// The platform makes a registration wait for a fork that is in progress. If the registering thread
+/// held a lock or a `Once` meanwhile, it would stay locked forever in the child. Therefore the
+/// thread stores the number of its process instead. A child has another number, and registers
+/// again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 
 const DONE: u32 = u32::MAX;
 
 impl Registration {
-    /// No handlers are registered yet.
+    /// Creates the state in which no handlers are registered.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU32::new(0))
     }
 
     /// Calls `register` unless the handlers are registered. Returns whether they are registered
-    /// now. Waits while another thread of this process registers.
+    /// now. Waits while another thread of this process is registering them.
     pub fn ensure(&self, register: impl FnOnce() -> bool) -> bool {
         loop {
             let found = self.0.load(Ordering::Acquire);
@@ -39,8 +40,8 @@ impl Registration {
         }
     }
 
-    /// The handler of the child calls this. Since the handler runs, it is registered. But the
-    /// thread that registered the handler may not have stored `DONE` before the fork.
+    /// The child's fork handler calls this. The handler runs, so it is registered, but the thread
+    /// that registered it may not have stored `DONE` before the fork.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

@@ -1,9 +1,9 @@
-//! The loop of a C program that sleeps for a time-out, and arms by other threads meanwhile.
+//! Handles a C program's loop that sleeps for a time-out while other threads arm timers.
 //!
 //! Such a loop does not notice an earlier timer of another thread. In Rust
 //! [`timeout`](Scheduler::timeout) takes the scheduler exclusively, so no other thread can arm a
-//! timer between that call and the next one. C has no such types, so the function for C notes
-//! until when its caller sleeps. The thread that called the function last is the loop.
+//! timer between that call and the next one. C has no such types, so the function for C records
+//! until when its caller sleeps. The thread that called this function last counts as the loop.
 //!
 //! | the loop sleeps for 2 s, and then | with a function that wakes it | without one |
 //! |---|---|---|
@@ -13,18 +13,19 @@
 //! | the loop's thread runs the queue | nothing changes | the loop counts as awake |
 //! | 2 s are over | the loop counts as awake | the loop counts as awake |
 //!
-//! The function is called at most once a sleep. A needless call costs one turn of the loop. That is
-//! why, with a function, no result depends on the identity of the thread: in C, coroutines of one
-//! kernel thread cannot be told apart. Without a function the loop must be told from other threads,
-//! because its own arms are never refused.
+//! The wake function is called at most once per sleep, and an unnecessary call costs only one turn
+//! of the loop. Therefore, if there is a wake function, no result depends on the identity of the
+//! thread, because in C the coroutines of one kernel thread cannot be distinguished. Without a wake
+//! function the loop must be distinguished from other threads, because its own arms are never
+//! refused.
 //!
-//! A timer whose callback runs is armed when the callback ends. Nothing can refuse that arm. Hence
-//! the end of a pass looks for a loop that sleeps too long, and calls the function. Without a
-//! function, a thread that asks during the pass of another thread sleeps for at most
-//! [`DURING_A_PASS`].
+//! A timer whose callback runs is armed when the callback ends, and this arm cannot be refused.
+//! Therefore the end of a pass checks whether a loop sleeps too long, and calls the wake function.
+//! Without a wake function, a thread that requests the time-out during the pass of another thread
+//! sleeps for at most [`DURING_A_PASS`].
 //!
-//! An arm pays some ten instructions for this, since the look at the [gate](Gate) also finds a
-//! shutdown.
+//! This costs an arm only about ten instructions, because the check of the [gate](Gate) also
+//! detects a shutdown.
 
 use core::time::Duration;
 
@@ -34,8 +35,8 @@ use super::results::Refusal;
 use super::scheduler::{Core, Held, Scheduler};
 use super::timing::Timing;
 
-/// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It is
-/// the granularity of `poll`.
+/// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It
+/// equals the granularity of `poll`.
 const DURING_A_PASS: Duration = Duration::from_millis(1);
 
 impl<C, L: Access> Scheduler<C, L> {
@@ -63,7 +64,8 @@ impl<C, L: Access> Scheduler<C, L> {
 
     /// For the C interface: sets the function that wakes a loop that sleeps for
     /// [`timeout_of_loop`](Self::timeout_of_loop). It is called without the lock, on the thread
-    /// that has armed the earlier timer. The former function may still run when this returns.
+    /// that has armed the earlier timer. The previous function can still be running when this call
+    /// returns.
     #[doc(hidden)]
     pub fn set_wake(&self, wake: Option<Wake>) {
         let before = core::mem::replace(&mut self.lock().wake, wake);
@@ -77,7 +79,7 @@ impl<C, L: Access> Scheduler<C, L> {
             return;
         }
         core.gate.end_sleep();
-        // Taken under the same lock as the arm: `set_wake` comes before both or after both.
+        // Read under the same lock as the arm, so that `set_wake` comes before both or after both.
         let wake = core.wake.clone();
         drop(core);
         if let Some(wake) = wake {
@@ -85,8 +87,9 @@ impl<C, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Releases the lock after a pass. Wakes the loop that sleeps if a timer is due earlier: one
-    /// that was running when the loop asked, and was armed when its callback ended.
+    /// Releases the lock after a pass. Wakes the sleeping loop if a timer is due before the end of
+    /// the sleep, because the timer was armed at the end of a callback that was running when the
+    /// sleep began.
     #[cold]
     pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C, L>) {
         let Gate::Asleep { until, .. } = core.gate else { return };
@@ -109,16 +112,17 @@ impl<C, L: Access> Core<C, L> {
         }
     }
 
-    /// Whether `thread` is a loop whose own calls show that it is awake.
+    /// Returns whether `thread` is a loop whose own calls show that it is awake.
     fn is_loop(&self, thread: L::Thread) -> bool {
         let sleeper = if let Gate::Asleep { thread, .. } = self.gate { Some(thread) } else { None };
         self.wake.is_none() && sleeper == Some(thread)
     }
 
-    /// Whether an arm with this timing must wake a loop. Called if the gate is not open.
+    /// Returns whether an arm with this timing must wake a loop. Called if the gate is not open.
     ///
     /// # Errors
-    /// [`Refusal::Shutdown`]; [`Refusal::LoopSleeps`] if nothing can wake the loop.
+    /// [`Refusal::Shutdown`] after a shutdown. [`Refusal::LoopSleeps`] if nothing can wake the
+    /// loop.
     #[cold]
     pub(super) fn passes(&mut self, timing: Option<Timing>) -> Result<bool, Refusal> {
         let until = match self.gate {
@@ -129,7 +133,7 @@ impl<C, L: Access> Core<C, L> {
         let now = self.timers.now();
         let is_over = until.is_some_and(|until| until <= now);
         if is_over || self.timers.alarm().is_some() || self.is_loop(L::here()) {
-            // The loop is awake, or is woken by the alarm.
+            // The loop is awake, or the alarm wakes it.
             self.gate.end_sleep();
             return Ok(false);
         }

@@ -1,4 +1,5 @@
-//! What a scheduler calls: a plain function with data, a boxed closure, or a type of the user.
+//! The callbacks of a scheduler: a plain function with data, a boxed closure, or a type of the
+//! user.
 
 use core::fmt;
 
@@ -7,24 +8,24 @@ use super::results::{Due, Next};
 use super::scheduler::Scheduler;
 
 /// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
-/// any time one callback per scheduler runs. The callback may use every operation of the scheduler
-/// except those that would wait for this callback. Those are refused.
+/// any time at most one callback of a scheduler runs. The callback can use every operation of the
+/// scheduler, but operations that would wait for this callback return an error.
 pub trait Callback<L: Access = Shared>: Sized {
     /// Runs the callback. Its result decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next;
 
-    /// A number by which one call [cancels](Scheduler::cancel_matching) several timers. The
-    /// scheduler asks for it under its lock: it must not call the scheduler.
+    /// Returns a number by which one call [cancels](Scheduler::cancel_matching) several timers. The
+    /// scheduler calls this method under its lock, so the method must not call the scheduler.
     fn token(&self) -> usize {
         0
     }
 }
 
-/// A run of a callback: what the callback learns, and its scheduler.
+/// A run of a callback: the times of the run, and the scheduler.
 pub type Firing<'a, C, L = Shared> = Due<&'a Scheduler<C, L>>;
 
 impl<'a, C, L: Access> Firing<'a, C, L> {
-    /// The scheduler that runs the callback.
+    /// Returns the scheduler that runs the callback.
     #[must_use]
     pub fn scheduler(&self) -> &'a Scheduler<C, L> {
         self.payload
@@ -39,17 +40,17 @@ pub struct Plain<T, L: Access = Shared> {
 }
 
 impl<T, L: Access> Plain<T, L> {
-    /// Makes a callback that calls `call` with `data`.
+    /// Creates a callback that calls `call` with `data`.
     pub const fn new(data: T, call: fn(&mut T, &Firing<'_, Self, L>) -> Next) -> Self {
         Self { call, data }
     }
 
-    /// The data.
+    /// Returns the data.
     pub const fn data(&self) -> &T {
         &self.data
     }
 
-    /// Ends the callback and returns its data.
+    /// Converts the callback into its data.
     pub fn into_data(self) -> T {
         self.data
     }
@@ -91,9 +92,9 @@ impl<L: Boxing, F: FnMut(&Firing<'_, Boxed<L>, L>) -> Next> Closure<L> for Tagge
     }
 }
 
-/// What a closure may return: a [`Next`], or nothing.
+/// A type that a closure can return: a [`Next`], or nothing.
 pub trait IntoNext {
-    /// `otherwise` is what nothing means.
+    /// Converts the result. `otherwise` is the meaning of nothing.
     fn into_next(self, otherwise: Next) -> Next;
 }
 
@@ -109,7 +110,7 @@ impl IntoNext for () {
     }
 }
 
-/// A closure that may return nothing. Then it runs again if `AGAIN`.
+/// A closure that can return nothing, in which case it runs again if `AGAIN` is true.
 #[derive(Debug)]
 pub struct Returning<F, const AGAIN: bool>(F);
 
@@ -124,12 +125,12 @@ where
     }
 }
 
-/// The closures of a scheduler: those of a shared one are `Send`.
+/// The closures of a scheduler. The closures of a shared scheduler are `Send`.
 pub trait Boxing: Access {
     type Closure: Closure<Self> + ?Sized;
 }
 
-/// A scheduler's way that takes closures of type `F`.
+/// A way of access whose schedulers take closures of type `F`.
 pub trait Boxes<F>: Boxing {
     fn boxed(call: F) -> Box<Self::Closure>;
 }
@@ -190,7 +191,7 @@ impl Boxed<Local> {
 }
 
 impl<L: Boxing> Boxed<L> {
-    /// Boxes a closure that may return nothing. Then it runs again if `AGAIN`.
+    /// Boxes a closure that can return nothing, in which case it runs again if `AGAIN` is true.
     pub(super) fn returning<F, const AGAIN: bool>(call: F) -> Self
     where
         L: Boxes<Returning<F, AGAIN>>,

@@ -20,25 +20,26 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Cancels a timer, and never waits. A running timer will not run again.
-    /// [`cancel_sync`](Self::cancel_sync) waits for the end of such a run.
+    /// Cancels a timer without waiting. A running timer will not run again.
+    /// [`cancel_sync`](Self::cancel_sync) also waits for the end of the current run.
     #[inline]
     pub fn cancel(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, true)
     }
 
     /// Cancels a timer. When this returns, its callback is not running and will not run again. The
-    /// callback of a kept timer may run again after the timer is started. If the callback ran on
-    /// another thread, this call waited for its end. The [tables](super) have every case.
+    /// callback of a kept timer can run again after the timer is started. If the callback was
+    /// running on another thread, this call has waited for its end. The [tables](super) have every
+    /// case.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside the timer's own callback; nothing is changed then.
+    /// [`WouldDeadlock`] from inside the timer's own callback. In this case nothing is changed.
     pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
         self.stop(id, true)
     }
 
-    /// Like [`cancel`](Self::cancel), but a kept timer goes, too. Its id is stale afterwards, so
-    /// nothing can arm it again.
+    /// Like [`cancel`](Self::cancel), but also removes a kept timer. Its id is stale afterwards, so
+    /// the timer cannot be armed again.
     pub fn shutdown_timer(&self, id: TimerId) -> Cancelled<C> {
         self.lock().remove(id, false)
     }
@@ -58,8 +59,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
             return Ok(core.remove(id, allowed));
         };
         if thread == L::here() {
-            // If the timer is gone, its run has ended: this thread drops the callback, and that
-            // drop called this function.
+            // If the timer no longer exists, its run has ended, and this thread is dropping the
+            // callback, whose drop called this function.
             let has_ended = core.timers.find(id).is_none();
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
@@ -76,12 +77,12 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     }
 
     /// Cancels every timer whose callback has this [token](Callback::token), including kept timers.
-    /// It hands each callback to `each`, one by one and without the lock. A running timer will not
-    /// run again. Returns how many timers were removed, and the id of the running one. Wait for its
-    /// end with [`shutdown_timer_sync`](Self::shutdown_timer_sync).
+    /// Passes each callback to `each`, one by one and without the lock. A running timer will not
+    /// run again. Returns how many timers were removed, and the id of the running one. To wait for
+    /// the end of the running timer, call [`shutdown_timer_sync`](Self::shutdown_timer_sync).
     ///
-    /// It may miss timers that fire or are added meanwhile. It meets every other timer once.
-    /// Allocates nothing. O(timers).
+    /// The call can miss timers that fire or are added meanwhile. It visits every other timer once.
+    /// It allocates nothing, and takes O(timers).
     pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
         while let Some((id, removal)) = self.remove_next(&mut from, |core, id| core.token(id) == Some(token))
@@ -113,18 +114,20 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Whether the caller is one of the scheduler's callbacks, or the drop of one that has run.
+    /// Returns whether the caller is one of the scheduler's callbacks, or the drop of a callback
+    /// that has run.
     #[must_use]
     #[doc(hidden)]
     pub fn within_callback(&self) -> bool {
         self.lock().pass == Some(L::here())
     }
 
-    /// Ends the scheduler. It waits for a callback that runs on another thread, returns all other
-    /// callbacks, and refuses every later arm. A second call does nothing.
+    /// Shuts the scheduler down. Waits for a callback that runs on another thread, returns all
+    /// other callbacks, and refuses every later arm. A second call does nothing.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside one of the scheduler's own callbacks; nothing is changed then.
+    /// [`WouldDeadlock`] from inside one of the scheduler's own callbacks. In this case nothing is
+    /// changed.
     pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
         let mut core = self.refuse_more()?;
         let callbacks = core.timers.clear();
@@ -132,7 +135,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         Ok(callbacks)
     }
 
-    /// Like [`shutdown`](Self::shutdown), but hands each callback to `each`, without the lock.
+    /// Like [`shutdown`](Self::shutdown), but passes each callback to `each`, without the lock.
     /// Allocates nothing.
     ///
     /// # Errors
@@ -167,7 +170,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 }
 
 impl<C, L: Access> Core<C, L> {
-    /// Cancels a timer. If `allowed`, a kept timer stays.
+    /// Cancels a timer. If `allowed`, a kept timer is not removed.
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, allowed: bool) -> Cancelled<C> {
         let running = &self.running;

@@ -1,18 +1,18 @@
-//! The gate: an arm goes through it. It is open unless the scheduler is shut down or a loop of a C
+//! The gate, which every arm checks. It is open unless the scheduler is shut down or a loop of a C
 //! program sleeps.
 
 use crate::sync::Arc;
 use crate::time::Instant;
 
-/// Wakes a loop that sleeps for the scheduler's time-out.
+/// A function that wakes a loop that sleeps for the scheduler's time-out.
 pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// Whether an arm may go on.
+/// Whether an arm can proceed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Gate<T> {
-    /// It may.
+    /// Every arm can proceed.
     Open,
-    /// A loop sleeps until then, and no alarm wakes it; `None` is without a limit.
+    /// A loop sleeps until `until`, or without a limit if that is `None`, and no alarm wakes it.
     Asleep { thread: T, until: Option<Instant> },
     /// The scheduler is shut down.
     Shut,

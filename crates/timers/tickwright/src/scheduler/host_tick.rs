@@ -2,23 +2,23 @@
 //!
 //! # What Xenomai does, and where this differs
 //!
-//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. The tick may
-//! head the queue while a real-time thread runs or is about to. Then the kernel programs the
-//! hardware for the second timer, and sets a mark. It passes the tick on when Linux gets the
+//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If the tick
+//! is the head of the queue while a real-time thread runs or is about to run, the kernel programs
+//! the hardware for the second timer, and sets a mark. It delivers the tick when Linux gets the
 //! processor back. This module does the same, with four differences:
 //!
 //! - Here, *second* is an operation of each structure. In Xenomai, from 2009 to 2015, *second* was
-//!   whatever the iterator returned after the head. For a list that is the second timer. For a heap
-//!   that is the next cell of the array, which may be the later child. So with heaps the kernel
-//!   programmed timers too late (fixed by f7572f693).
-//! - Here, [`take`](TimerSet::take) runs the host tick last among the timers of its own tick.
-//!   In Xenomai a priority in the sort key does that. The heap compared this priority as an
-//!   unsigned number, and the tree still does, so among equals the least urgent timer comes first.
-//! - In Xenomai the tick's handler may run beside that of another timer, and only sets a flag. Here
-//!   the callback itself waits, so the code that waits for the tick gets what the policy for missed
-//!   periods gives. Skip gives one run and the number of overruns. Burst gives one run for each
-//!   period.
-//! - If nothing else is pending, no alarm is set until the urgent work ends.
+//!   the element that the iterator returned after the head. For a list this is the second timer.
+//!   For a heap it is the next cell of the array, which can be the later child. With heaps the
+//!   kernel therefore programmed timers too late (fixed by f7572f693).
+//! - Here, [`take`](TimerSet::take) runs the host tick last among the timers of its own tick. In
+//!   Xenomai a priority in the sort key determines this order. The heap compared this priority as
+//!   an unsigned number, and the tree still does, so the least urgent of several equal timers comes
+//!   first.
+//! - In Xenomai the tick's handler only sets a flag, and can run at the same time as the handler of
+//!   another timer. Here the callback itself is deferred, so the policy for missed periods applies:
+//!   Skip gives one run and the number of overruns, and Burst gives one run for each period.
+//! - If no other timer is pending, no alarm is set until the urgent work ends.
 
 use core::fmt;
 use core::time::Duration;
@@ -34,13 +34,13 @@ use super::timer_set::{Host, TimerSet};
 
 impl<P> TimerSet<P> {
     /// Makes a timer the [host tick](HostTick). Among timers that are due in the same tick it runs
-    /// last, and while [urgent work](Self::begin_urgent) runs it waits. The timer stays the host
+    /// last, and it waits while [urgent work](Self::begin_urgent) runs. The timer stays the host
     /// tick until it is removed, even if its callback or another caller arms it again. Its counts
     /// begin at 0.
     ///
     /// # Errors
-    /// [`Refusal::NotFound`] for a stale id; [`Refusal::HostTaken`] if another timer is the host
-    /// tick. Nothing is changed.
+    /// [`Refusal::NotFound`] for a stale id. [`Refusal::HostTaken`] if another timer is the host
+    /// tick. In both cases nothing is changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
         let (key, _) = self.table.find(id).ok_or(Refusal::NotFound)?;
         match &self.host {
@@ -56,7 +56,7 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// The host tick, if there is one.
+    /// Returns the host tick, if there is one.
     #[must_use]
     pub fn host(&self) -> Option<HostTick> {
         let mut tick = self.host.as_ref()?.tick;
@@ -64,8 +64,8 @@ impl<P> TimerSet<P> {
         Some(tick)
     }
 
-    /// Begins urgent work: from now on the host tick waits, and no alarm is set for it. Calls nest.
-    /// If an alarm is set, this costs one look at the queue's head and second.
+    /// Begins urgent work: from now on the host tick waits, and no alarm is set for it. Calls can
+    /// be nested. If an alarm is set, the call reads the queue's first and second timer once.
     pub fn begin_urgent(&mut self) {
         self.urgent = self.urgent.saturating_add(1);
         if self.urgent == 1 && self.host.is_some() {
@@ -73,9 +73,9 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Ends urgent work. When all of it has ended, the host tick waits no longer: if it is due, the
-    /// alarm is set for now. Without a [`begin_urgent`](Self::begin_urgent) before it, this does
-    /// nothing.
+    /// Ends urgent work. When all urgent work has ended, the host tick no longer waits: if it is
+    /// due, the alarm is set for now. Without a matching [`begin_urgent`](Self::begin_urgent) this
+    /// does nothing.
     pub fn end_urgent(&mut self) {
         let was = self.urgent;
         self.urgent = was.saturating_sub(1);
@@ -88,23 +88,24 @@ impl<P> TimerSet<P> {
         self.end_pass();
     }
 
-    /// Whether urgent work runs.
+    /// Returns whether urgent work runs.
     #[must_use]
     pub fn is_urgent(&self) -> bool {
         self.urgent > 0
     }
 
-    /// Whether `key` is the host tick's.
+    /// Returns whether `key` is the key of the host tick.
     pub(super) fn is_host(&self, key: Key) -> bool {
         self.host.as_ref().is_some_and(|host| host.key == key)
     }
 
-    /// The expiry of the host tick while it is put aside.
+    /// Returns the expiry of the host tick while it is put aside.
     pub(super) fn held(&self) -> Option<Tick> {
         self.host.as_ref()?.held
     }
 
-    /// The expiry of the head, or the expiry of the second if the head is the host tick.
+    /// Returns the expiry of the first timer, or of the second timer if the first one is the host
+    /// tick.
     pub(super) fn first_but_host(&self) -> Option<Tick> {
         let queue = self.table.queue();
         let head = queue.peek()?;
@@ -116,14 +117,14 @@ impl<P> TimerSet<P> {
             || self.host_expiry().is_some_and(|expiry| expiry <= self.ticks.now(self.clock.now()))
     }
 
-    /// The expiry of the host tick while it is in the queue.
+    /// Returns the expiry of the host tick while it is in the queue.
     pub(super) fn host_expiry(&self) -> Option<Tick> {
         self.table.queue().expiry(self.host.as_ref()?.key)
     }
 
-    /// [`next_key`](Self::next_key) of a timer set with a host tick. When the host tick leaves
-    /// the queue, it is put aside. It is returned when no other timer of its tick is left and no
-    /// urgent work runs.
+    /// Does the work of [`next_key`](Self::next_key) for a timer set with a host tick. When the
+    /// host tick leaves the queue, it is put aside. It is returned when no other timer of its tick
+    /// is left and no urgent work runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Key> {
         loop {
             if let Some(tick) = self.held()
@@ -135,7 +136,7 @@ impl<P> TimerSet<P> {
             }
             let expiry = self.host_expiry();
             let Some(key) = self.ahead.take().or_else(|| self.pop(moves)) else {
-                // With no moves left, the queue may still hold other timers that are due at the
+                // If no moves are left, the queue can still hold other timers that are due at the
                 // same tick as the host tick.
                 return if *moves > 0 { self.release_host() } else { None };
             };
@@ -147,7 +148,7 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Takes the host tick that was put aside, if it may run in this pass.
+    /// Takes the host tick that was put aside, if it can run in this pass.
     pub(super) fn release_host(&mut self) -> Option<Key> {
         let host = self.host.as_mut().filter(|host| host.held.is_some() && self.urgent == 0)?;
         if self.table.entry(host.key).pass == self.pass {
@@ -157,7 +158,7 @@ impl<P> TimerSet<P> {
         Some(host.key)
     }
 
-    /// Notes that a pending timer is no longer beside the queue.
+    /// Notes that a pending timer is no longer put aside.
     pub(super) fn drop_aside(&mut self, key: Key) {
         if self.ahead == Some(key) {
             self.ahead = None;
@@ -167,12 +168,12 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// How many pending timers are beside the queue.
+    /// Returns how many pending timers are put aside and not in the queue.
     pub(super) fn aside(&self) -> usize {
         usize::from(self.ahead.is_some()) + usize::from(self.held().is_some())
     }
 
-    /// Whether the notes about the host tick are true.
+    /// Returns whether the recorded state of the host tick is correct.
     pub(super) fn host_is_right(&self) -> bool {
         let Some(host) = &self.host else { return true };
         let Some(entry) = self.table.queue().get(host.key) else { return false };
@@ -181,7 +182,7 @@ impl<P> TimerSet<P> {
     }
 }
 
-/// While this guard lives, the host tick of its scheduler waits. Any thread may hold one or more
+/// While this guard lives, the host tick of its scheduler waits. Any thread can hold one or more
 /// guards.
 #[must_use = "dropped at once, it holds nothing back"]
 pub struct Urgent<'a, C, L: Access = Shared>(&'a Scheduler<C, L>);
@@ -196,14 +197,14 @@ impl<C, L: Access> Scheduler<C, L> {
         self.lock().timers.set_host(id)
     }
 
-    /// The host tick, if there is one.
+    /// Returns the host tick, if there is one.
     #[must_use]
     pub fn host(&self) -> Option<HostTick> {
         self.lock().timers.host()
     }
 
-    /// Begins urgent work, which ends when the guard is dropped. Meanwhile the host tick waits, and
-    /// the alarm is set for the timer after it.
+    /// Begins urgent work, which ends when the guard is dropped. While the guard lives, the host
+    /// tick waits, and the alarm is set for the timer after the host tick.
     pub fn urgent(&self) -> Urgent<'_, C, L> {
         self.lock().timers.begin_urgent();
         Urgent(self)

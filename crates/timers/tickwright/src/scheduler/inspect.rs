@@ -26,40 +26,41 @@ impl<P> TimerSet<P> {
         self.table.find(id).map(|(key, entry)| self.info(key, entry))
     }
 
-    /// Every timer, in the order of the slots. O(slots).
+    /// Iterates over all timers, in the order of the slots. Takes O(slots).
     pub fn iter(&self) -> impl Iterator<Item = Info> + '_ {
         self.table.iter().map(|(key, entry)| self.info(key, entry))
     }
 
-    /// The `int` id of a timer; `None` without [`Settings::int_ids`](super::Settings::int_ids).
+    /// Returns the `int` id of a timer; `None` without
+    /// [`Settings::int_ids`](super::Settings::int_ids).
     #[doc(hidden)]
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         Some(self.table.find(id)?.1.int).filter(|&int| int > 0)
     }
 
-    /// The timer that has an `int` id.
+    /// Returns the timer that has an `int` id.
     #[doc(hidden)]
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         let slot = self.ints.as_ref()?.find(int)?;
-        // The slot is live while the number names it.
+        // The slot is live as long as the number refers to it.
         Some(self.table.id(self.table.queue().next_key(slot as usize)?))
     }
 
-    /// The payload of a timer that is not running.
+    /// Returns the payload of a timer that is not running.
     #[must_use]
     pub fn payload(&self, id: TimerId) -> Option<&P> {
         self.table.payload(self.table.find(id)?.0)
     }
 
-    /// The first timer in slot `*from` or a later one. `*from` is then the slot after it, so that
-    /// a caller that begins at 0 gets each timer that exists during all calls once.
+    /// Returns the first timer in slot `*from` or a later slot, and sets `*from` to the slot after
+    /// it. A caller that begins at 0 gets each timer that exists during all calls once.
     pub(super) fn next_from(&self, from: &mut usize) -> Option<Info> {
         self.table.next(from).map(|(key, entry)| self.info(key, entry))
     }
 
-    /// Counts since the set was made.
+    /// Returns the counts since the set was created.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let pending = self.table.queue().len() + self.aside();
@@ -77,13 +78,14 @@ impl<P> TimerSet<P> {
         Ok(sites)
     }
 
-    /// Bytes on the heap, except the counts by origin and what payloads own themselves.
+    /// Returns the number of bytes on the heap, without the counts by origin and without the memory
+    /// that payloads own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
     }
 
-    /// Checks the queue, and that the queue and the timers agree. O(slots).
+    /// Checks the queue, and that the queue and the timers agree. Takes O(slots).
     ///
     /// # Errors
     /// The first violation found; it shows a bug in this library.
@@ -125,15 +127,16 @@ impl<P> TimerSet<P> {
 }
 
 impl<C: Callback<L>, L: Access> Scheduler<C, L> {
-    /// How long there is nothing to run: the loop of the only thread that arms timers takes it as
-    /// its time-out. It is zero if something is due, and `None` if nothing is pending. Over a wheel
-    /// it may be too short, once for each bucket. Then a run of the queue finds nothing due, and
-    /// the next result is right. O(levels) at most.
+    /// Returns how long no timer needs to run. The loop of the only thread that arms timers uses it
+    /// as its time-out. It is zero if a timer is due, and `None` if no timer is pending. With a
+    /// wheel it can be too short, at most once for each bucket. A run of the queue then finds no
+    /// due timer, and the next result is right. Takes at most O(levels).
     ///
-    /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile:
-    /// a timer of 20 ms runs when the sleep of 1.5 s is over. So this needs the scheduler
-    /// exclusively, and a scheduler in an `Arc` does not have it. A loop on a shared scheduler
-    /// sets an [alarm](Self::set_alarm), which every thread moves forward:
+    /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile.
+    /// Example: the loop sleeps for 1.5 s, and a timer of 20 ms runs only after that sleep.
+    /// Therefore this method needs exclusive access, and cannot be called on a scheduler in an
+    /// `Arc`. A loop on a shared scheduler sets an [alarm](Self::set_alarm), which every thread can
+    /// move forward:
     ///
     /// ```compile_fail,E0596
     /// use std::sync::Arc;
@@ -150,20 +153,21 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.timeout()
     }
 
-    /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up. It is -1
-    /// if nothing is pending, and at most [`i32::MAX`]. It needs the scheduler exclusively, too.
+    /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up, and -1 if
+    /// no timer is pending. It is at most [`i32::MAX`]. It also needs exclusive access.
     #[must_use]
     pub fn timeout_ms(&mut self) -> i32 {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
     }
 
-    /// When a timer is due, by the clock's steady timeline; `None` unless it is pending.
+    /// Returns when a timer is due, on the clock's steady timeline, or `None` unless it is pending.
     #[must_use]
     pub fn when(&self, id: TimerId) -> Option<Instant> {
         Some(self.find(id)?).filter(|timer| timer.state == State::Pending).map(|timer| timer.due)
     }
 
-    /// How long until a timer is due; zero if it is overdue, `None` unless it is pending.
+    /// Returns how long it takes until a timer is due: zero if it is overdue, `None` unless it is
+    /// pending.
     #[must_use]
     pub fn remaining(&self, id: TimerId) -> Option<Duration> {
         Some(self.when(id)?.duration_since(self.now()))
@@ -175,9 +179,9 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.find(id)
     }
 
-    /// Returns what a [dump](Self::dump) lists of a timer, and the result of `look` on its
-    /// callback, which is `None` while the callback runs. The scheduler calls `look` under its
-    /// lock: `look` must not call the scheduler.
+    /// Returns what a [dump](Self::dump) lists about a timer, and the result of `look` on its
+    /// callback, or `None` instead of this result while the callback runs. The scheduler calls
+    /// `look` under its lock, so `look` must not call the scheduler.
     pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Listed, Option<R>)> {
         let core = self.lock();
         let info = core.timers.find(id)?;
@@ -185,21 +189,21 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         Some((Listed { info, token }, core.timers.payload(id).map(look)))
     }
 
-    /// The `int` id of a timer, if the scheduler issues such ids.
+    /// Returns the `int` id of a timer, if the scheduler issues such ids.
     #[doc(hidden)]
     #[must_use]
     pub fn int_id(&self, id: TimerId) -> Option<i32> {
         self.lock().timers.int_id(id)
     }
 
-    /// The timer that has an `int` id.
+    /// Returns the timer that has an `int` id.
     #[doc(hidden)]
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         self.lock().timers.from_int(int)
     }
 
-    /// Lists every timer, with its origin. O(timers log timers).
+    /// Lists every timer, with its origin. Takes O(timers log timers).
     #[must_use]
     pub fn dump(&self) -> Dump {
         self.try_dump().unwrap_or_else(|_| no_memory::<Dump>())
@@ -218,7 +222,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         timers.extend(core.timers.iter().map(listed));
         let now = core.timers.now();
         drop(core);
-        // Running is the last of the states, and idle the first.
+        // Running is the last of the states, and idle is the first.
         timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
         Ok(Dump { now, timers })
     }
@@ -239,19 +243,19 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         Ok(Report { statistics: core.timers.statistics(), sites: core.timers.sites()? })
     }
 
-    /// Returns the counts without those by origin. Allocates nothing.
+    /// Returns the counts, without the counts by origin. Allocates nothing.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.lock().timers.statistics()
     }
 
-    /// Bytes on the heap, except those that callbacks own themselves.
+    /// Returns the number of bytes on the heap, without the memory that callbacks own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.lock().timers.heap_bytes()
     }
 
-    /// Checks all invariants. O(timers).
+    /// Checks all invariants. Takes O(timers).
     ///
     /// # Errors
     /// The first violation found; it shows a bug in this library.
@@ -261,7 +265,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 }
 
 impl<C: Callback<L>, L: Access> Core<C, L> {
-    /// The token of a timer's callback, also while the callback runs.
+    /// Returns the token of a timer's callback, even while the callback runs.
     pub(super) fn token(&self, id: TimerId) -> Option<usize> {
         match self.timers.payload(id) {
             Some(callback) => Some(callback.token()),

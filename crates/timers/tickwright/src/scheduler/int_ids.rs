@@ -1,8 +1,8 @@
 //! Ids for C programs that keep them in an `int`: each is positive. An id is not issued again
 //! before about 2^31 others were issued.
 //!
-//! Ids count up. A ring of cells finds the timer of an id; its length is a power of two. The id's
-//! lower bits name the cell:
+//! Ids count up. A ring of cells, whose length is a power of two, maps an id to its timer. The id's
+//! lower bits are the index of the cell:
 //!
 //! ```text
 //!   id 1000 1010 ──> cell 1010 [ id, slot ]      a cell is right only if it holds the whole id
@@ -37,13 +37,13 @@ impl IntIds {
 
     #[inline]
     fn cell(&self, id: i32) -> usize {
-        // The ring's length is a power of two, or 0. If it is 0, no cell exists and `get` finds
-        // none.
+        // The ring's length is a power of two, or 0. If it is 0, there are no cells and `get` finds
+        // nothing.
         id as usize & self.ring.len().wrapping_sub(1)
     }
 
-    /// Reserves room for `additional` more timers. Returns `None` if there is no memory, or for
-    /// more than 2^30 timers.
+    /// Reserves room for `additional` more timers. Returns `None` if there is no memory, or if
+    /// there would be more than 2^30 timers.
     #[must_use]
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         let live = self.live.saturating_add(additional);
@@ -64,8 +64,8 @@ impl IntIds {
         Some(())
     }
 
-    /// The next id, for a timer that the caller then passes to [`put`](Self::put). Returns `None`
-    /// if there is no memory, or there are 2^30 timers.
+    /// Returns the next id, for a timer that the caller then passes to [`put`](Self::put). Returns
+    /// `None` if there is no memory, or there are 2^30 timers.
     #[inline]
     pub(super) fn next(&mut self) -> Option<i32> {
         if self.live >= self.ring.len() / 2 {
@@ -93,7 +93,7 @@ impl IntIds {
         (id > 0 && cell.id == id).then_some(cell.slot)
     }
 
-    /// Forgets an id that was put, since its timer is gone.
+    /// Releases an id that was put, because its timer was removed.
     #[inline]
     pub(super) fn release(&mut self, id: i32) {
         let at = self.cell(id);

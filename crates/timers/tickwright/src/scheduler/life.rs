@@ -1,4 +1,4 @@
-//! The life of a timer: it is added, armed, cancelled and removed.
+//! The life of a timer: adding, arming, cancelling and removing it.
 
 use tickwright_core::{Key, Tick};
 
@@ -30,8 +30,7 @@ impl<P> TimerSet<P> {
         origin: &impl Origin,
         payload: P,
     ) -> Result<(TimerId, i32), Refused<P>> {
-        // The origin and the clock run the user's code, so they are called while the set is
-        // whole.
+        // The origin and the clock run user code, so they are called while the set is consistent.
         let site = self.sites.number(origin);
         let now = self.now_for(&timing);
         let aim = match self.aim(&timing, now) {
@@ -49,7 +48,7 @@ impl<P> TimerSet<P> {
         Ok((id, int))
     }
 
-    /// Adds a timer that is not armed. It stays when it is done or cancelled, until it is [shut
+    /// Adds a timer that is not armed. When it is done or cancelled, it is kept, until it is [shut
     /// down](Self::shutdown).
     ///
     /// # Errors
@@ -65,7 +64,7 @@ impl<P> TimerSet<P> {
     /// whatever its callback returns.
     ///
     /// # Errors
-    /// [`Refusal`] says why; the timer is then as it was.
+    /// [`Refusal`] is the reason. In this case the timer is unchanged.
     #[inline]
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let now = self.now_for(&timing);
@@ -76,7 +75,7 @@ impl<P> TimerSet<P> {
         let (key, entry) = self.table.find_mut(id).ok_or(Refusal::NotFound)?;
         let aim = aim?;
         if entry.is(Flag::Suppressed) && !entry.is(Flag::Kept) {
-            // The timer was cancelled during its run: the caller must find it gone.
+            // The timer was cancelled during its run, so for the caller it no longer exists.
             return Err(Refusal::NotFound);
         }
         let was_wall = entry.is(Flag::Wall) && entry.state == State::Pending;
@@ -104,14 +103,14 @@ impl<P> TimerSet<P> {
         self.remove(id, true, || true)
     }
 
-    /// Like [`cancel`](Self::cancel), but removes a kept timer, too: its id is stale from then on,
-    /// so nothing arms it again.
+    /// Like [`cancel`](Self::cancel), but also removes a kept timer. Its id is stale from then on,
+    /// so the timer cannot be armed again.
     pub fn shutdown(&mut self, id: TimerId) -> Cancelled<P> {
         self.remove(id, false, || true)
     }
 
     /// Removes all timers that are not running, and returns their payloads. A running timer is
-    /// removed when it finishes. O(slots), and one removal for each pending timer.
+    /// removed when it finishes. Takes O(slots), plus one removal for each pending timer.
     pub fn clear(&mut self) -> Vec<P> {
         let (mut payloads, mut from) = (Vec::with_capacity(self.table.live()), 0);
         while let Some((key, _)) = self.table.next(&mut from) {
@@ -129,7 +128,7 @@ impl<P> TimerSet<P> {
         payloads
     }
 
-    /// Takes a timer in, pending until `deadline`, or idle without one.
+    /// Adds a timer that is due at `deadline`, or an idle timer if there is no deadline.
     #[inline(always)]
     fn place(
         &mut self,
@@ -169,13 +168,14 @@ impl<P> TimerSet<P> {
         self.table.remove(key)
     }
 
-    /// The `now` by which a timing is converted to a due time. A delay from a given instant does
-    /// not need the time: then this is the instant, unless something else needs the time.
+    /// Returns the `now` that converts a timing to a due time. A delay from a given instant does
+    /// not need the time, so in that case this is the instant, unless something else needs the
+    /// time.
     #[inline]
     fn now_for(&self, timing: &Timing) -> u64 {
         match timing.target {
-            // Two cases need it: the lateness of a granular structure counts from now, and timers
-            // by the wall need a look at the wall.
+            // Two cases need the time: the lateness of a granular structure counts from now, and
+            // timers by the wall clock need a read of the wall clock.
             Target::Since(instant, _) if self.walls == 0 && self.structure.is_exact() => instant,
             _ => self.clock.now().as_nanos(),
         }
@@ -196,7 +196,7 @@ impl<P> TimerSet<P> {
         Ok(Aim { wall, due, delay })
     }
 
-    /// The deadline for a due time, which is by the wall or on the steady timeline.
+    /// Returns the deadline for a due time, which is by the wall clock or on the steady timeline.
     #[inline]
     fn deadline(&mut self, wall: bool, due: u64, slack: Slack, now: u64) -> Tick {
         self.look_at_wall(now);
@@ -204,8 +204,8 @@ impl<P> TimerSet<P> {
         self.deadline_at(due, slack, now)
     }
 
-    /// When a timer with this timing would be due at the earliest; a past instant means at once.
-    /// Returns `None` if such a timer is refused.
+    /// Returns the earliest time at which a timer with this timing would be due. An instant in the
+    /// past means at once. Returns `None` if such a timer is refused.
     #[cold]
     #[inline(never)]
     pub(crate) fn due_by(&mut self, timing: &Timing) -> Option<Instant> {
@@ -224,7 +224,7 @@ impl<P> TimerSet<P> {
         unshifted(date, self.wall_offset)
     }
 
-    /// The deadline for a due time on the steady timeline.
+    /// Returns the deadline for a due time on the steady timeline.
     #[inline(always)]
     fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
@@ -242,8 +242,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Puts a timer into the queue, by the due time in its entry. A timer that is there already
-    /// moves.
+    /// Inserts a timer into the queue, by the due time in its entry. If the timer is already in the
+    /// queue, it is moved.
     pub(super) fn file(&mut self, key: Key, now: u64) {
         let entry = self.table.entry(key);
         let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
@@ -254,8 +254,8 @@ impl<P> TimerSet<P> {
         self.arm(key, deadline);
     }
 
-    /// Puts a timer by the wall into the queue, due at `due` on the steady timeline. The timer
-    /// keeps the pass in which it was armed.
+    /// Inserts a timer by the wall clock into the queue, due at `due` on the steady timeline. The
+    /// timer keeps the number of the pass in which it was armed.
     pub(super) fn file_at(&mut self, key: Key, due: u64, now: u64) {
         let slack = self.table.entry(key).slack;
         let deadline = self.deadline_at(due, slack, now);
@@ -285,8 +285,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Takes a timer out of the queue. If `allowed`, a kept timer stays and becomes idle; any other
-    /// timer is removed. `here` says whether a running timer runs on the calling thread.
+    /// Takes a timer out of the queue. If `allowed`, a kept timer becomes idle. Any other timer is
+    /// removed. `here` returns whether a running timer runs on the calling thread.
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, allowed: bool, here: impl FnOnce() -> bool) -> Cancelled<P> {
         let Some((key, entry)) = self.table.find_mut(id) else { return Cancelled::NotFound };
@@ -317,7 +317,8 @@ impl<P> TimerSet<P> {
         self.free_numbered(key, int).map_or(Cancelled::NotFound, Cancelled::Removed)
     }
 
-    /// Counts a run whose callback panicked. A start of the timer during that run no longer counts.
+    /// Counts a run whose callback panicked. If the timer was started during that run, this start
+    /// is cancelled.
     pub(crate) fn note_panic(&mut self, id: TimerId) {
         if let Some((_, entry)) = self.table.find_mut(id) {
             entry.set(Flag::Restarted, false);
@@ -326,7 +327,7 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Forgets a running timer whose payload will not come back.
+    /// Removes a running timer whose payload will not come back.
     pub(crate) fn abandon(&mut self, id: TimerId) {
         if let Some((key, entry)) = self.table.find(id)
             && entry.state == State::Running

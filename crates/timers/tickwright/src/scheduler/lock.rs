@@ -1,9 +1,10 @@
-//! How a scheduler reaches its timers: [`Shared`] by a lock, or [`Local`] without one.
+//! How a scheduler accesses its timers: [`Shared`] by a lock, or [`Local`] without a lock.
 //!
-//! Threads that share a scheduler need more than mutual exclusion: their ids, to tell a callback
-//! from another thread; a place to wait for the end of a callback; and a pass that makes room. All
-//! of this is here, so the rest of the scheduler names no lock, no atomic and no thread. On one
-//! thread each of these is nothing: the only thread is always `()`, and never waits.
+//! Threads that share a scheduler need more than mutual exclusion: ids that distinguish a callback
+//! from another thread, a way to wait for the end of a callback, and a pass that lets other threads
+//! take the lock. All of this is in this module, so the rest of the scheduler contains no lock, no
+//! atomic and no thread. With one thread each of these is empty: the id of the only thread is `()`,
+//! and it never waits.
 
 use core::cell::{RefCell, RefMut};
 use core::ops::DerefMut;
@@ -14,46 +15,46 @@ use crate::sync::{
     Condvar, MutexGuard, ThreadId, Waiters, lock, tell, this_thread, try_lock, wait_as_caller,
 };
 
-/// How a scheduler reaches its timers. [`Shared`] and [`Local`] are the two ways.
+/// How a scheduler accesses its timers. [`Shared`] and [`Local`] are the two ways.
 pub trait Access: Reach {}
 
-/// Threads share the scheduler: its timers are behind a lock, which a forked child finds free.
+/// Threads share the scheduler. A lock guards its timers, and is free in a forked child.
 #[derive(Clone, Copy, Debug)]
 pub enum Shared {}
 
-/// One thread has the scheduler, and pays for no lock: to add, to cancel and to run timers uses no
-/// atomic, no mutex and no id of a thread. The scheduler is not `Sync`.
+/// One thread owns the scheduler, without the cost of a lock: adding, cancelling and running timers
+/// uses no atomic, no mutex and no thread id. The scheduler is not `Sync`.
 #[derive(Clone, Copy, Debug)]
 pub enum Local {}
 
 impl Access for Shared {}
 impl Access for Local {}
 
-/// What a scheduler keeps under its lock.
+/// The data that a scheduler keeps under its lock.
 pub trait Guarded: AsMut<Waiters> {
     /// Called in a forked child, which has no other threads.
     fn forget_threads(&mut self);
 }
 
-/// The parts of [`Access`], which no user implements or calls.
+/// The operations behind [`Access`], which users neither implement nor call.
 pub trait Reach: Sized {
-    /// Tells the threads apart that use one scheduler.
+    /// Identifies one of the threads that use a scheduler.
     type Thread: Copy + PartialEq;
     type Cell<T>;
     type Held<'a, T: 'a>: DerefMut<Target = T>;
 
-    /// `None` without memory.
+    /// x
     fn cell<T: Guarded>(value: T) -> Option<Self::Cell<T>>;
     fn lock<T>(cell: &Self::Cell<T>) -> Self::Held<'_, T>;
-    /// The calling thread.
+    /// Returns the calling thread.
     fn here() -> Self::Thread;
-    /// The thread that forked, as the parent and as the child name it.
+    /// Returns the thread that forked, as identified in the parent and in the child.
     fn forker() -> (Self::Thread, Self::Thread);
     /// Waits for the end of a callback or pass of another thread.
     fn wait<'a, T: Guarded>(cell: &'a Self::Cell<T>, held: Self::Held<'a, T>) -> Self::Held<'a, T>;
-    /// Notifies the threads that wait.
+    /// Notifies the waiting threads.
     fn tell<T: Guarded>(cell: &Self::Cell<T>, held: &mut Self::Held<'_, T>);
-    /// Releases the lock for other threads, and takes it again.
+    /// Releases the lock, so that other threads can take it, and takes it again.
     fn give_way<'a, T>(cell: &'a Self::Cell<T>, held: Self::Held<'a, T>) -> Self::Held<'a, T>;
 }
 
@@ -65,8 +66,9 @@ pub struct Lock<T> {
     pub(super) core: ForkLock<T>,
     /// Notified when a callback or a pass has ended.
     ended: Condvar,
-    /// How many threads wait for the lock, and how many took it after a wait. A pass makes room by
-    /// these hints. The protocol's correctness does not depend on them.
+    /// How many threads wait for the lock. The next field counts the threads that took the lock
+    /// after a wait. A pass uses both as hints when it lets other threads go first. The protocol's
+    /// correctness does not depend on them.
     pub(super) queued: AtomicUsize,
     served: AtomicUsize,
 }
@@ -118,9 +120,9 @@ impl Reach for Shared {
         tell(&cell.ended, &mut **held);
     }
 
-    /// If another thread waits for the lock, this one first yields until that thread had it, or
-    /// [`YIELDS`] times. Otherwise this thread would take the lock again at once, and the other one
-    /// would starve.
+    /// If another thread waits for the lock, this thread first yields until the other thread has
+    /// had the lock, or [`YIELDS`] times. Otherwise this thread would take the lock again at once,
+    /// and the other thread would starve.
     #[cold]
     fn give_way<'a, T>(cell: &'a Lock<T>, held: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let before = cell.served.load(Ordering::Relaxed);

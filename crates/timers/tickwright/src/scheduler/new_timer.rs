@@ -16,7 +16,7 @@ use super::table::TimerId;
 use super::timing::Missed;
 use super::timing::Timing;
 
-/// A timer that is not armed yet: [`Scheduler::timer`] makes one, and [`add`](Self::add) or
+/// A timer that is not armed yet. [`Scheduler::timer`] creates it, and [`add`](Self::add) or
 /// [`replace`](Self::replace) arms it.
 ///
 /// ```
@@ -40,7 +40,7 @@ pub struct NewTimer<'s, C, O = Site, L: Access = Shared> {
     origin: O,
 }
 
-/// What [`NewTimer::place`] did.
+/// The result of [`NewTimer::place`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed<C> {
@@ -48,12 +48,13 @@ pub struct Placed<C> {
     pub id: TimerId,
     /// The timer's `int` id, or 0 if the scheduler issues none.
     pub int_id: i32,
-    /// What the cancel of the old timer found.
+    /// The result of cancelling the old timer.
     pub old: Cancelled<C>,
 }
 
 impl<C, L: Access> Scheduler<C, L> {
-    /// Runs `callback` after `delay`. [`timer`](Self::timer) gives it a period, a name and more.
+    /// Runs `callback` after `delay`. Use [`timer`](Self::timer) for a timer with a period, a name
+    /// and more.
     ///
     /// # Errors
     /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
@@ -62,8 +63,9 @@ impl<C, L: Access> Scheduler<C, L> {
         self.timer(Timing::after(delay)).add(callback)
     }
 
-    /// Takes the lock for a timer with this `timing`, or `None` if it is not armed. Returns whether
-    /// its arm must wake a loop, or the callback if the [gate](Gate) refuses it.
+    /// Takes the lock for a timer with this `timing`, or with `None` for a timer that is not armed.
+    /// Returns whether the arm must wake a loop, or returns the callback if the [gate](Gate)
+    /// refuses the arm.
     #[inline(always)]
     fn admit(&self, timing: Option<Timing>, callback: C) -> Result<(Held<'_, C, L>, bool, C), Refused<C>> {
         let mut core = self.lock();
@@ -76,7 +78,8 @@ impl<C, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Releases the lock of [`admit`](Self::admit), and wakes a loop if it must.
+    /// Releases the lock that [`admit`](Self::admit) has taken, and wakes a loop if the arm must
+    /// wake it.
     #[inline(always)]
     fn release(&self, core: Held<'_, C, L>, wakes: bool, armed: bool) {
         if wakes {
@@ -84,14 +87,14 @@ impl<C, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Begins a new timer with this `timing`. Its origin is the calling line.
+    /// Creates a new timer with this `timing`. Its origin is the calling line.
     #[track_caller]
     pub fn timer(&self, timing: Timing) -> NewTimer<'_, C, Site, L> {
         NewTimer { scheduler: self, timing, origin: Site::here("") }
     }
 
-    /// Makes a timer that is [started](Self::start) later, any number of times, until it is
-    /// [shut down](Self::shutdown_timer).
+    /// Creates a timer that can be [started](Self::start) any number of times, until it is [shut
+    /// down](Self::shutdown_timer).
     ///
     /// ```
     /// use core::time::Duration;
@@ -114,8 +117,8 @@ impl<C, L: Access> Scheduler<C, L> {
 }
 
 impl<L: Boxing> Scheduler<Boxed<L>, L> {
-    /// Runs a closure once, after `delay`. A closure that returns a [`Next`] decides by it whether
-    /// and when it runs again:
+    /// Runs a closure once, after `delay`. A closure that returns a [`Next`] decides whether and
+    /// when it runs again:
     ///
     /// ```
     /// # fn send_report() -> bool { true }
@@ -145,7 +148,7 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
     }
 
     /// Runs a closure every `period`, for the first time after `period`, until its timer is
-    /// cancelled. A closure that returns a [`Next`] can stop itself, by [`Next::Done`].
+    /// cancelled. A closure that returns a [`Next`] can stop itself with [`Next::Done`].
     ///
     /// ```
     /// use tickwright::scheduler::{Duration, Scheduler};
@@ -173,7 +176,7 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
 }
 
 impl<C, L: Access> NewTimer<'_, C, Site, L> {
-    /// Names the callback, for [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
+    /// Names the callback in [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
     pub fn named(mut self, name: &'static str) -> Self {
         self.origin.name = name;
         self
@@ -190,25 +193,25 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     /// `Box<dyn Error>`, `?` converts the error.
     ///
     /// # Errors
-    /// [`Refused`], with the callback: there is no memory, the clock has no wall time, or the
+    /// [`Refused`], with the callback, if there is no memory, the clock has no wall time, or the
     /// scheduler is shut down.
     #[expect(clippy::should_implement_trait, reason = "as `Scheduler::add`: nobody adds a timer by `+`")]
     pub fn add(self, callback: C) -> Result<TimerId, Refused<C>> {
         self.add_numbered(callback).map(|(id, _)| id)
     }
 
-    /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step: no thread
-    /// sees both or neither.
+    /// Arms the timer and [cancels](Scheduler::cancel) the timer `old` in the same step, so that no
+    /// thread sees both timers or none.
     ///
     /// # Errors
-    /// As for [`add`](Self::add); the timer `old` is then as it was.
+    /// As for [`add`](Self::add). In this case the timer `old` is unchanged.
     pub fn replace(self, old: TimerId, callback: C) -> Result<(TimerId, Cancelled<C>), Refused<C>> {
         self.place(Some(old), callback).map(|placed| (placed.id, placed.old))
     }
 
     /// For the C interface: like [`replace`](Self::replace), or like [`add`](Self::add) if there is
-    /// no old timer. It returns both ids of the new timer. The id may be stale when this returns,
-    /// since another thread may have run the timer.
+    /// no old timer. It returns both ids of the new timer. The ids can be stale when this returns,
+    /// because another thread may have run the timer.
     ///
     /// # Errors
     /// As `replace`.

@@ -1,4 +1,4 @@
-//! A pass: it takes due timers, the caller runs them, and the pass finishes them. Also the time of
+//! A pass, which takes due timers and finishes them after the caller has run them, and the time of
 //! the next pass.
 
 use core::time::Duration;
@@ -14,14 +14,14 @@ use super::wall::{shifted, unshifted};
 use crate::time::{Alarm, Instant, nanos};
 
 impl<P> TimerSet<P> {
-    /// Begins a pass, which can take timers that are due now and were armed before.
+    /// Begins a pass, which can take timers that are due now and were armed before this call.
     pub fn begin_pass(&mut self) {
         let now = self.clock.now().as_nanos();
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
-            // The number starts again from 1, so old numbers must go: an old one could equal the
-            // number of this pass.
+            // The numbers start again from 1, so old numbers are cleared, because one of them could
+            // equal the number of this pass.
             self.table.change_all(|entry| entry.pass = 0);
             1
         });
@@ -31,27 +31,27 @@ impl<P> TimerSet<P> {
         self.table.queue_mut().update_now(self.cutoff);
     }
 
-    /// Takes the next timer of this pass. The [host tick](Self::set_host) comes after all others of
-    /// its tick. The timer runs from now on.
+    /// Takes the next timer of this pass. The [host tick](Self::set_host) comes after all other
+    /// timers of its tick. The returned timer counts as running from now on.
     pub fn take(&mut self) -> Option<Due<P>> {
         let mut unlimited = usize::MAX;
         self.take_within(&mut unlimited)
     }
 
     /// Like [`take`](Self::take), but moves at most `*moves` timers inside the queue, and subtracts
-    /// them from `moves`. With no moves left the result is `None`, although there may be a next
-    /// timer: call it again. So one call takes a bounded time.
+    /// them from `moves`. If no moves are left, the result is `None` although there can be a next
+    /// timer, so call it again. This bounds the time of one call.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
-            // The clock is the user's code, so it is called while the set is whole.
+            // The clock is user code, so it is called while the set is consistent.
             let now = self.clock.now().as_nanos();
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut key = self.next_key(moves)?;
             let pass = self.pass;
             let mut entry = *self.table.entry(key);
             if entry.pass == pass {
-                // All other due timers were armed in this pass, too. The one exception is a host
-                // tick that was put aside.
+                // All other due timers were also armed in this pass, except for a host tick that
+                // was put aside.
                 self.ahead = Some(key);
                 key = self.release_host()?;
                 entry = *self.table.entry(key);
@@ -61,8 +61,8 @@ impl<P> TimerSet<P> {
             if by_wall {
                 self.walls -= 1;
                 if shifted(now, offset) < due {
-                    // The wall clock is behind the offset by which the timer was inserted. The
-                    // timer does not come again in this pass, even if there is no later tick.
+                    // The wall clock is behind the offset with which the timer was inserted. The
+                    // timer is not taken again in this pass, even if there is no later tick.
                     self.table.entry(key).pass = pass;
                     self.file_at(key, unshifted(due, offset), now);
                     continue;
@@ -72,7 +72,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Marks a timer as running. For a timer by the wall, `offset` is the wall's.
+    /// Marks a timer as running. For a timer by the wall clock, `offset` is the offset of the wall
+    /// clock.
     fn run(&mut self, key: Key, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(key);
         let payload = self.table.take_payload(key)?;
@@ -88,8 +89,8 @@ impl<P> TimerSet<P> {
         entry.set(Flag::Started, true);
         let site = entry.site;
         let due = offset.map_or(due, |offset| unshifted(due, offset));
-        // A step can make a timer by the wall due in the past. Its lateness then counts from the
-        // step.
+        // A step can make a timer by the wall clock due in the past. In this case its lateness
+        // counts from the step.
         let since = offset.map_or(due, |_| due.max(self.stepped_at));
         self.statistics.fired += 1;
         self.count_overruns(overruns);
@@ -106,16 +107,16 @@ impl<P> TimerSet<P> {
         self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
     }
 
-    /// Ends the run of a timer that was [taken](Self::take), as `next` says. `id` must be that of a
-    /// running timer. For another id nothing happens, and the payload comes back.
+    /// Ends the run of a timer that was [taken](Self::take), as `next` says. `id` must be the id of
+    /// a running timer. For any other id nothing happens, and the payload is returned.
     ///
     /// Returns the payload if the timer was removed.
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Option<P> {
         self.finish_run(id, payload, next).0
     }
 
-    /// Like [`finish`](Self::finish). It also returns whether the timer was to run again and does
-    /// not, because it was cancelled meanwhile.
+    /// Like [`finish`](Self::finish). Also returns whether a cancel during the run prevented the
+    /// timer from running again.
     pub(super) fn finish_run(&mut self, id: TimerId, payload: P, next: Next) -> (Option<P>, bool) {
         let Some((key, entry)) = self.table.find_mut(id) else { return (Some(payload), false) };
         if entry.state != State::Running {
@@ -162,13 +163,13 @@ impl<P> TimerSet<P> {
         self.count_overruns(overruns);
     }
 
-    /// Ends a pass, and sets the alarm for the next one.
+    /// Ends a pass, and sets the alarm for the next pass.
     pub fn end_pass(&mut self) {
         if self.alarm.is_none() {
             return;
         }
-        // A thread that was notified of a step, and found a pass under way, relies on this look at
-        // the wall.
+        // A thread that was notified of a step, but found a pass in progress, relies on this read
+        // of the wall clock.
         if self.walls > 0 {
             self.look_at_wall(self.clock.now().as_nanos());
         }
@@ -179,8 +180,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// From now on the set sets `alarm` to the time at which it must run; with `None` it sets
-    /// no alarm.
+    /// Makes the set keep `alarm` set to the time at which it must run. With `None` it sets no
+    /// alarm.
     pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
         self.alarm = alarm;
         self.end_pass();
@@ -190,23 +191,24 @@ impl<P> TimerSet<P> {
         self.alarm.as_ref()
     }
 
-    /// How long there is nothing to do. It is zero if something is due, and `None` if nothing is
-    /// pending. If the clock may jump, it is at most
-    /// [`longest_sleep`](crate::time::Clock::longest_sleep): look again after that time. Costs
-    /// O(levels) at most. Over a wheel it may be too short: the next pass finds nothing due and
-    /// corrects that ([`next_wake`](Self::next_wake) is exact).
+    /// Returns how long no timer needs to run: zero if a timer is due, and `None` if no timer is
+    /// pending. If the clock can jump, the result is at most
+    /// [`longest_sleep`](crate::time::Clock::longest_sleep); check again after that time. Takes at
+    /// most O(levels). With a wheel the result can be too short. The next pass then finds no due
+    /// timer and corrects this. [`next_wake`](Self::next_wake) is exact.
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
         let now = self.clock.now();
         self.sleep_end(now).map(|until| until.duration_since(now))
     }
 
-    /// The end of a sleep for [`timeout`](Self::timeout) that begins at `now`, the clock's time.
+    /// Returns the end of a sleep for [`timeout`](Self::timeout) that begins at `now`, the clock's
+    /// time.
     pub(crate) fn sleep_end(&mut self, now: Instant) -> Option<Instant> {
         self.look_at_wall(now.as_nanos());
         let bound = self.wake_bound()?.max(now);
-        // A clock may limit a sleep, because one of its timelines may jump. If only the wall clock
-        // may jump, and no timer uses the wall clock, that limit does not apply.
+        // A clock limits a sleep if one of its timelines can jump. If only the wall clock can jump,
+        // and no timer uses the wall clock, that limit does not apply.
         let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
         let most = self.clock.get().longest_sleep().filter(may_jump);
         Some(most.map_or(bound, |most| bound.min(now + most)))
@@ -222,8 +224,8 @@ impl<P> TimerSet<P> {
     }
 
     /// Takes the first due timer out of the queue. A timer that became due after the pass began
-    /// counts as armed in this pass. Such timers exist: the clock of a granular queue may be ahead
-    /// of the cutoff, since lateness counts from it.
+    /// counts as armed in this pass. There can be such timers, because the clock of a granular
+    /// queue can be ahead of the cutoff: lateness counts from it.
     #[inline]
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Key> {
         let (key, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
@@ -234,9 +236,9 @@ impl<P> TimerSet<P> {
         Some(key)
     }
 
-    /// The instant at which the set must run; a past instant means at once. It is `None` if
-    /// nothing is pending, or only a host tick that waits. It is exact, and costs what
-    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry) costs.
+    /// Returns the instant at which the set must run. A past instant means at once. Returns `None`
+    /// if no timer is pending, except for a host tick that waits. The result is exact, and costs as
+    /// much as [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         if self.ahead.is_some() || (self.held().is_some() && self.urgent == 0) {
@@ -246,12 +248,11 @@ impl<P> TimerSet<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// A lower bound of [`next_wake`](Self::next_wake), at the cost of the queue's own bound. That
-    /// cost is O(1) or O(levels), where `next_wake` may look at each timer of a bucket. After a
-    /// pass that took all due timers, the bound is in the future, so a driver wakes too early at
-    /// most once for each bucket.
+    /// Returns a lower bound of [`next_wake`](Self::next_wake). This takes O(1) or O(levels),
+    /// whereas `next_wake` can visit each timer of a bucket. After a pass that took all due timers,
+    /// the bound is in the future, so a driver wakes too early at most once for each bucket.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
-        // The bound may be that of a host tick, and no thread should wake for it now.
+        // The bound can be the expiry of a host tick, for which no thread must wake now.
         let deferred = self.urgent > 0 && self.host_expiry().is_some();
         if self.ahead.is_some() || self.held().is_some() || deferred {
             return self.next_wake();

@@ -1,5 +1,5 @@
 //! The queue of a scheduler: a [`SlabQueue`] of entries, whose structure is chosen when the
-//! scheduler is made. A timer that is idle, running or put aside is idle in the queue.
+//! scheduler is created. A timer that is idle, running or put aside is idle in the queue.
 
 use tickwright_core::storage::Slab;
 use tickwright_core::structure::Discipline;
@@ -8,18 +8,19 @@ use tickwright_nodes::arena::{Idx, TogetherColumns};
 
 use super::timer::Entry;
 
-/// A queue of entries, whatever its family. The methods are those of [`SlabQueue`]; each key that
-/// the set passes names a timer.
+/// A queue of entries of any family. The methods are those of [`SlabQueue`]. Each key that the set
+/// passes names a timer.
 pub(super) trait Queue: Send {
-    /// `None` without memory, as [`insert_idle`](Self::insert_idle).
+    /// Inserts a pending timer. Returns `None` if there is no memory, like
+    /// [`insert_idle`](Self::insert_idle).
     fn insert(&mut self, deadline: Tick, entry: Entry) -> Option<Key>;
     fn insert_idle(&mut self, entry: Entry) -> Option<Key>;
     /// Removes a timer, pending or idle.
     fn remove(&mut self, key: Key) -> bool;
     fn arm(&mut self, key: Key, deadline: Tick);
     fn disarm(&mut self, key: Key);
-    /// Makes the first due timer idle. It moves at most `*moves` timers inside the queue; with no
-    /// moves left it may return `None` although a timer is due.
+    /// Makes the first due timer idle. It moves at most `*moves` timers inside the queue. If no
+    /// moves are left, it can return `None` although a timer is due.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Key, Tick)>;
     fn update_now(&mut self, now: Tick);
     /// `None` without memory.
@@ -28,22 +29,22 @@ pub(super) trait Queue: Send {
     fn get(&self, key: Key) -> Option<&Entry>;
     fn get_mut(&mut self, key: Key) -> Option<&mut Entry>;
     fn next_key(&self, from: usize) -> Option<Key>;
-    /// How many timers are pending.
+    /// Returns how many timers are pending.
     fn len(&self) -> usize;
-    /// How many timers are idle.
+    /// Returns how many timers are idle.
     fn idle(&self) -> usize;
-    /// The tick at which a timer is due; `None` if it is idle.
+    /// Returns the tick at which a timer is due; `None` if it is idle.
     fn expiry(&self, key: Key) -> Option<Tick>;
     fn next_expiry(&self) -> Option<Tick>;
     fn next_wake(&self) -> Option<Tick>;
     fn peek(&self) -> Option<Pending<Key>>;
     fn second(&self) -> Option<Pending<Key>>;
-    /// Begins to fetch the head from memory, if it may be due at `now`, and returns it.
+    /// Begins to fetch the first timer from memory if it can be due at `now`, and returns its key.
     fn fetch_head(&self, now: Tick) -> Option<Key>;
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// What writes down the changes of a queue: a recorder, or `()`, which costs nothing.
+/// The record of the changes of a queue: a recorder, or `()`, which costs nothing.
 pub(super) trait Tape: Send {
     const RECORDS: bool;
     fn arm(&self, key: Key, deadline: Tick, was_pending: bool);
@@ -58,7 +59,7 @@ impl Tape for () {
     fn fire(&self, _: Key) {}
 }
 
-/// The timers of family `F`. An operation reads an entry whenever it reads a record, so both lie in
+/// The timers of family `F`. An operation that reads a record also reads the entry, so both are in
 /// one cell.
 pub(super) type Entries<F> = Timers<Slab<F, Entry, TogetherColumns<RecordOf<F>, Entry>>>;
 
@@ -70,7 +71,7 @@ struct Taped<F: Family, T: Tape> {
     tape: T,
 }
 
-/// The timers that are pending when their queue is dropped end with it.
+/// Timers that are pending when their queue is dropped end with the queue.
 impl<F: Family, T: Tape> Drop for Taped<F, T> {
     fn drop(&mut self) {
         if T::RECORDS {
@@ -79,8 +80,8 @@ impl<F: Family, T: Tape> Drop for Taped<F, T> {
     }
 }
 
-/// An array of one element: a vector of one element becomes a box of it, and a vector reports a
-/// failed allocation.
+/// An array of one element, because a vector with one element can be converted to a box of this
+/// array, and a vector reports a failed allocation.
 impl<F: Family, T: Tape> Queue for [Taped<F, T>; 1]
 where
     Entries<F>: Send,
@@ -194,7 +195,7 @@ where
     }
 }
 
-/// Puts a queue into a box. Returns `None` if there is no memory for it.
+/// Moves a queue into a box. Returns `None` if there is no memory for the box.
 pub(super) fn boxed<F: Family, T: Tape + 'static>(queue: Entries<F>, tape: T) -> Option<Box<dyn Queue>>
 where
     Entries<F>: Send,

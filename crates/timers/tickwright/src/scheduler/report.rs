@@ -8,15 +8,15 @@ use super::site::{Site, SiteCounts};
 use super::timer::State;
 use crate::time::{Instant, Lateness, nanos};
 
-/// Everything that a scheduler holds, at one moment: [`Scheduler::dump`](super::Scheduler::dump).
-/// It prints as a table.
+/// All timers of a scheduler at one moment, as returned by
+/// [`Scheduler::dump`](super::Scheduler::dump). It prints as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dump {
     /// The clock's time.
     pub now: Instant,
-    /// The timers. Running ones come first, pending ones follow in the order of their due times,
-    /// and idle ones come last.
+    /// The timers: first the running timer, then pending timers in the order of their due times,
+    /// and then idle timers.
     pub timers: Vec<Listed>,
 }
 
@@ -30,8 +30,8 @@ pub struct Listed {
     pub token: usize,
 }
 
-/// The counts of a scheduler: [`Scheduler::report`](super::Scheduler::report). It prints as a few
-/// lines.
+/// The counts of a scheduler, as returned by [`Scheduler::report`](super::Scheduler::report). It
+/// prints as a few lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -41,7 +41,8 @@ pub struct Report {
     pub sites: Vec<SiteCounts>,
 }
 
-/// A short text on the stack, which can be padded. The caller of a report may have no memory left.
+/// A short text on the stack, which can be padded. It is not allocated, because the caller of a
+/// report may have no memory left.
 #[derive(Default)]
 struct Short {
     text: [u8; 32],
@@ -51,7 +52,7 @@ struct Short {
 impl Short {
     fn of(what: fmt::Arguments<'_>) -> Self {
         let mut short = Self::default();
-        // A text that is too long is cut off.
+        // A text that is too long is truncated.
         let _ = fmt::Write::write_fmt(&mut short, what);
         short
     }

@@ -17,16 +17,16 @@ use crate::time::Lateness;
 pub enum Refusal {
     /// There is no memory for the timer.
     Full,
-    /// The clock has no wall time, so no timer can be armed by it.
+    /// The clock has no wall time, so no timer can be armed by wall time.
     NoWall,
-    /// The id names no timer: the timer is done, cancelled or shut down, or never existed.
+    /// The id does not name a timer: the timer is done, cancelled or shut down, or never existed.
     NotFound,
     /// The scheduler is shut down.
     Shutdown,
     /// Another timer is the host tick.
     HostTaken,
-    /// A loop sleeps beyond that time, and nothing would wake it. Only a scheduler of the C
-    /// interface returns this. In Rust the compiler excludes it:
+    /// A loop sleeps beyond the requested time, and nothing would wake it. Only a scheduler of the
+    /// C interface returns this. In Rust the compiler excludes it:
     /// [`timeout`](crate::scheduler::Scheduler::timeout) borrows the scheduler exclusively.
     LoopSleeps,
 }
@@ -40,8 +40,8 @@ error_texts! { Refusal:
     Self::HostTaken => "another timer is the host tick: shut it down first",
 }
 
-/// A refused payload, which comes back unchanged. The operator `?` converts it to its [`Refusal`]
-/// if the function returns that.
+/// A refused payload, which is returned unchanged. The operator `?` converts it to its [`Refusal`]
+/// if the function returns a [`Refusal`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<P> {
     /// The reason.
@@ -76,22 +76,22 @@ pub enum Next {
     After(Duration),
 }
 
-/// A run of a timer that is due. [`TimerSet::take`](super::TimerSet::take) hands it out with the
-/// payload. A callback gets it with its scheduler, as a [`Firing`](super::Firing).
+/// A run of a due timer. [`TimerSet::take`](super::TimerSet::take) returns it with the payload. A
+/// callback gets it with its scheduler, as a [`Firing`](super::Firing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the timer runs until `finish` says what becomes of it"]
 #[non_exhaustive]
 pub struct Due<P> {
     /// The timer's id.
     pub id: TimerId,
-    /// The payload that was added with the timer; in a callback, the scheduler.
+    /// The payload that was added with the timer, or the scheduler in a callback.
     pub payload: P,
-    /// The time at which the timer was due, on the clock's steady timeline. A timer on a grid that
-    /// has missed periods is due at the last of them.
+    /// The time at which the timer was due, on the clock's steady timeline. If a timer on a grid
+    /// has missed periods, this is the due time of the last missed period.
     pub due: Instant,
     /// The time at which the timer was taken.
     pub now: Instant,
-    /// How many other periods have passed besides the one for which the timer runs.
+    /// How many periods have passed in addition to the period for which the timer runs.
     pub overruns: u64,
 }
 
@@ -108,14 +108,15 @@ impl<P> Due<P> {
 pub enum Cancelled<P> {
     /// The timer was removed, and this is its callback or payload.
     Removed(P),
-    /// The timer was pending; it is kept, and is idle now.
+    /// The timer was pending. It is kept, and is idle now.
     Disarmed,
-    /// The timer is kept, and was idle already.
+    /// The timer is kept, and was already idle.
     Idle,
     /// The timer is running. The result of its callback will not arm it again.
     Running {
-        /// Whether the callback runs on the calling thread: then the caller is that callback. It is
-        /// always `true` for a [`TimerSet`](super::TimerSet), whose owner runs its timers.
+        /// Whether the callback runs on the calling thread, in which case the caller is that
+        /// callback. It is always `true` for a [`TimerSet`](super::TimerSet), whose owner runs its
+        /// timers.
         here: bool,
     },
     /// The timer's callback ran on another thread, and has ended.
@@ -124,7 +125,7 @@ pub enum Cancelled<P> {
         /// run gets `true`.
         suppressed: bool,
     },
-    /// The id names no timer.
+    /// The id does not name a timer.
     NotFound,
 }
 
@@ -157,13 +158,13 @@ pub struct Info {
     pub due: Instant,
     /// Its period, or the delay with which it was armed.
     pub period: Duration,
-    /// Whether `period` is a period, and not that delay.
+    /// Whether `period` is a period, and not the delay with which the timer was armed.
     pub periodic: bool,
     /// The origin of the timer.
     pub site: Site,
 }
 
-/// Counts since the scheduler was made.
+/// Counts since the scheduler was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -171,17 +172,17 @@ pub struct Statistics {
     pub timers: usize,
     /// How many timers are pending.
     pub pending: usize,
-    /// The greatest number of timers that existed at one time.
+    /// The largest number of timers that existed at one time.
     pub high_water: usize,
     /// How often the user armed a timer.
     pub armed: u64,
-    /// How many of these calls moved a timer that was pending.
+    /// How many of the arms moved a timer that was already pending.
     pub rearmed: u64,
     /// How often a timer ran.
     pub fired: u64,
     /// How many pending timers were cancelled.
     pub cancelled: u64,
-    /// How many periods passed without a run of their own.
+    /// How many periods passed without a separate run.
     pub overruns: u64,
     /// How many passes have begun.
     pub passes: u64,
@@ -191,14 +192,14 @@ pub struct Statistics {
     pub lateness: Lateness,
 }
 
-/// The host tick, one timer that waits while more urgent work runs, and its counts.
+/// The state and counts of the host tick, the one timer that waits while more urgent work runs.
 ///
-/// A kernel may emulate the timer of another kernel: a real-time kernel under which Linux runs, or
-/// a hypervisor. Its own queue then holds the other kernel's tick. That tick is the least urgent
-/// timer of all: it is not worth an interrupt of urgent work. So while the caller says that [such
-/// work runs](super::TimerSet::begin_urgent) and the host tick heads the queue, the alarm is set
-/// for the *second* timer. The tick is deferred, and runs late: as soon as the urgent work has
-/// ended. It is never lost.
+/// Some kernels emulate the timer of another kernel, for example a real-time kernel under which
+/// Linux runs, or a hypervisor. The queue of such a kernel holds the other kernel's tick. That tick
+/// is the least urgent of all timers, and must not interrupt urgent work. Therefore, while the
+/// caller has declared [urgent work](super::TimerSet::begin_urgent) and the host tick is the first
+/// timer of the queue, the alarm is set for the *second* timer. The tick is deferred until the
+/// urgent work has ended, but is never lost.
 ///
 /// ```
 /// use core::time::Duration;
@@ -234,15 +235,15 @@ pub struct Statistics {
 pub struct HostTick {
     /// The timer.
     pub id: TimerId,
-    /// Whether the host tick is due, or was due when urgent work ended, and has not run since.
+    /// Whether the host tick is due, or was due when urgent work ended, and has not run since then.
     pub waits: bool,
     /// How many times it ran.
     pub runs: u64,
-    /// How many times it was due and had to wait. It is `late` plus the deferrals without a late
-    /// run. Such a timer still waits, or was cancelled or moved while it waited.
+    /// How many times it was due and had to wait. It is `late` plus the number of deferrals without
+    /// a late run, because the timer still waits, or was cancelled or moved while it waited.
     pub deferred: u64,
-    /// How many of its runs had waited.
+    /// How many of its runs came after a wait.
     pub late: u64,
-    /// The longest time from the due time to such a run.
+    /// The longest time from the due time to a run after a wait.
     pub latest: Duration,
 }

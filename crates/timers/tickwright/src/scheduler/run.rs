@@ -18,7 +18,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// [`RunError`] says why no callback ran.
     ///
     /// # Panics
-    /// Only if a callback panics: the panic goes through, and the scheduler stays usable.
+    /// Only if a callback panics. The panic propagates, and the scheduler stays usable.
     pub fn run_queue(&self) -> Result<usize, RunError> {
         self.run_queue_within(usize::MAX)
     }
@@ -26,9 +26,9 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Like [`run_queue`](Self::run_queue), but runs at most `budget` callbacks. The callbacks that
     /// are left keep their order, and [`timeout`](Self::timeout) is zero.
     ///
-    /// A wheel may have to move many timers before it finds the first callback. It moves all of
-    /// them, whatever the budget. It releases the lock after each 256 moves, and between callbacks,
-    /// so other threads wait for a bounded time.
+    /// A wheel can have to move many timers before it finds the first callback. It moves all of
+    /// them, whatever the budget. The call releases the lock after each 256 moves, and between
+    /// callbacks, so other threads wait for a bounded time.
     ///
     /// # Errors
     /// As `run_queue`.
@@ -82,8 +82,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     fn fire<'s>(&'s self, core: Held<'s, C, L>, me: L::Thread, due: Due<C>) -> Held<'s, C, L> {
         let Due { id, payload, due, now, overruns } = due;
         let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false };
-        // If `token` panics, this local is dropped first, so the lock is released before the run
-        // ends.
+        // If `token` panics, this local variable is dropped first, so the lock is released before
+        // the run ends.
         let mut core = core;
         let token = run.callback.as_ref().map_or(0, <C as Callback<L>>::token);
         core.runs += 1;
@@ -95,8 +95,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     }
 }
 
-/// A run that is under way. If the callback or its drop panics, the drop of this value ends the run
-/// and the pass.
+/// A run in progress. If the callback or its drop panics, the drop of this value ends the run and
+/// the pass.
 struct Run<'s, C: Callback<L>, L: Access> {
     scheduler: &'s Scheduler<C, L>,
     id: TimerId,
@@ -108,15 +108,16 @@ impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
     fn end(mut self, next: Next) -> Held<'s, C, L> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
-        // The run has no callback any more, so its drop, which is for panics, has nothing to do.
+        // The run no longer has a callback, so its drop, which handles panics, has nothing to do.
         debug_assert!(self.callback.is_none());
         core::mem::forget(self);
         L::tell(&scheduler.core, &mut core);
         core
     }
 
-    /// Finishes the timer, and drops the callback if the timer is gone. The drop happens without
-    /// the lock, and before any thread is notified of the end. From then on no callback runs.
+    /// Finishes the timer, and drops the callback if the timer was removed. The drop happens
+    /// without the lock, and before any thread is notified of the end. Afterwards no callback is
+    /// running.
     fn finish(&mut self, next: Next, panicked: bool) -> Held<'s, C, L> {
         let scheduler = self.scheduler;
         let mut core = scheduler.lock();
@@ -133,7 +134,7 @@ impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // If there is no memory, the waiting thread learns that nothing was suppressed.
+            // If there is no memory, the waiting thread is told that nothing was suppressed.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

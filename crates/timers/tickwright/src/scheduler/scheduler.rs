@@ -12,16 +12,16 @@ use super::timing::Timing;
 use crate::sync::{Arc, Waiters, no_memory};
 use crate::time::{Alarm, Clock, Instant};
 
-/// Timers that call back. Threads share it, unless it is a [`LocalScheduler`]. See the
+/// Timers with callbacks. Threads share a scheduler, unless it is a [`LocalScheduler`]. See the
 /// [module](super).
 pub struct Scheduler<C, L: Access = Shared> {
     pub(super) core: L::Cell<Core<C, L>>,
 }
 
-/// A [`Scheduler`] of one thread, which pays for no lock. [`Scheduler::local`] makes one.
+/// A [`Scheduler`] of one thread, without the cost of a lock. [`Scheduler::local`] creates it.
 ///
-/// A clock, an origin, a token or an alarm that calls the scheduler back panics, where it waits for
-/// ever in a shared scheduler. Another thread cannot call it:
+/// If a clock, an origin, a token or an alarm calls the scheduler, it panics, whereas it would wait
+/// forever with a shared scheduler. Another thread cannot use a local scheduler:
 ///
 /// ```compile_fail,E0277
 /// use tickwright::scheduler::{Boxed, LocalScheduler, Local, Scheduler, Settings};
@@ -31,25 +31,25 @@ pub struct Scheduler<C, L: Access = Shared> {
 /// ```
 pub type LocalScheduler<C> = Scheduler<C, Local>;
 
-/// The timers while a thread has them.
+/// The guard through which a thread accesses the timers.
 pub(super) type Held<'a, C, L> = <L as Reach>::Held<'a, Core<C, L>>;
 
-/// What the lock guards.
+/// The data that the lock guards.
 pub(super) struct Core<C, L: Access> {
     pub(super) timers: TimerSet<C>,
     pub(super) running: Option<Running<L::Thread>>,
     /// How many runs have begun.
     pub(super) runs: u64,
-    /// The thread whose pass is under way.
+    /// The thread whose pass is in progress.
     pub(super) pass: Option<L::Thread>,
     /// The threads that wait for the end of a callback or pass.
     pub(super) waiters: Waiters,
-    /// Runs whose first canceller waits to learn whether it suppressed anything.
+    /// Runs whose first canceller waits to learn whether it suppressed a run.
     pub(super) outcomes: Vec<(u64, bool)>,
-    /// What an arm must look at before it goes on.
+    /// What an arm must check before it proceeds.
     pub(super) gate: Gate<L::Thread>,
     pub(super) wake: Option<Wake>,
-    /// The thread that ends with the scheduler.
+    /// The dedicated thread, which ends with the scheduler.
     pub(super) thread: Option<Box<dyn Send>>,
 }
 
@@ -66,20 +66,20 @@ pub(super) struct Running<T> {
     pub(super) thread: T,
     /// The number of this run among all runs.
     pub(super) serial: u64,
-    /// A thread waits to learn whether its cancel kept the timer from running again.
+    /// Whether a thread waits to learn whether its cancel prevented the timer from running again.
     pub(super) awaited: bool,
     /// The token of the callback.
     pub(super) token: usize,
 }
 
 impl<C> Scheduler<C> {
-    /// Makes an empty scheduler, as [`TimerSet::new`] does.
+    /// Creates an empty scheduler, as [`TimerSet::new`] does.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Shared>>())
     }
 
-    /// Makes an empty scheduler with [`Settings::capacity`].
+    /// Creates an empty scheduler with [`Settings::capacity`].
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the capacity.
@@ -127,11 +127,11 @@ impl<C, L: Access> Scheduler<C, L> {
         L::lock(&self.core)
     }
 
-    /// Arms an idle timer, or gives a pending timer another time; its id stays. If the timer is
-    /// running, it is armed when its callback has ended, whatever the callback returns.
+    /// Arms an idle timer, or changes the time of a pending timer. Its id stays valid. If the timer
+    /// is running, it is armed when its callback has ended, whatever the callback returns.
     ///
     /// # Errors
-    /// [`Refusal`] says why; the timer is then as it was.
+    /// [`Refusal`] is the reason. In this case the timer is unchanged.
     #[doc(alias = "reschedule")]
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
@@ -144,13 +144,13 @@ impl<C, L: Access> Scheduler<C, L> {
         done
     }
 
-    /// The clock's time.
+    /// Returns the clock's time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.lock().timers.now()
     }
 
-    /// Makes room for n more timers.
+    /// Makes room for `additional` more timers.
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for them.
@@ -158,21 +158,21 @@ impl<C, L: Access> Scheduler<C, L> {
         self.lock().timers.reserve(additional)
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.lock().timers.shared_clock()
     }
 
-    /// From now on, sets `alarm` to the time at which the queue must run, whichever thread arms a
-    /// timer. An event loop passes a [`TimerFd`](crate::time), or an alarm of its own that sends
-    /// the time to the loop: the [module](super) has one.
+    /// Makes the scheduler keep `alarm` set to the time at which the queue must run, whichever
+    /// thread arms a timer. An event loop passes a [`TimerFd`](crate::time), or its own alarm that
+    /// sends the time to the loop, as in the example of the [module](super).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().timers.set_alarm(alarm);
     }
 
-    /// Sets an alarm if the scheduler has none so far, or only that of a thread in the parent.
-    /// Returns whether it did.
+    /// Sets an alarm if the scheduler has no alarm, or only the alarm of a thread in the parent
+    /// process. Returns whether it did.
     pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
         let first = core.timers.alarm().is_none_or(|alarm| alarm.is_orphaned());
@@ -192,8 +192,9 @@ impl<C, L: Access> Scheduler<C, L> {
 }
 
 impl<C, L: Access> Guarded for Core<C, L> {
-    /// No thread waits, no loop sleeps, and another thread's pass is over. The timer that such a
-    /// pass ran is gone, since its callback is on that thread's stack.
+    /// In the child no other thread waits, no loop sleeps, and another thread's pass is over. The
+    /// timer that such a pass was running is removed, because its callback is on that thread's
+    /// stack.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();

@@ -1,4 +1,4 @@
-//! The settings of a scheduler.
+//! The settings of a scheduler: structure, tick, clock, capacity, `int` ids and recorder.
 
 use core::time::Duration;
 
@@ -19,7 +19,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The default structure ([`Structure::default`]) on the monotonic clock.
+    /// Creates the default settings: the default structure ([`Structure::default`]) on the
+    /// monotonic clock.
     pub fn new() -> Self {
         Self::default()
     }
@@ -30,7 +31,7 @@ impl Settings {
         self
     }
 
-    /// Sets the length of a tick; 0 is treated as 1 ns. Timers that are due in the same tick run in
+    /// Sets the length of a tick. 0 is treated as 1 ns. Timers that are due in the same tick run in
     /// the order in which they were armed.
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = Some(Ticks::of(nanos(tick)));
@@ -43,7 +44,7 @@ impl Settings {
         self
     }
 
-    /// Issues an `int` id to each timer, too, for C programs
+    /// Also issues an `int` id to each timer, for C programs
     /// ([`TimerSet::int_id`](super::TimerSet::int_id)).
     #[doc(hidden)]
     pub fn int_ids(mut self) -> Self {
@@ -51,7 +52,7 @@ impl Settings {
         self
     }
 
-    /// Records the operations on the timers. Give the recorder the same clock; see
+    /// Records the operations on the timers. The recorder must use the same clock: see
     /// [`record`](crate::record).
     #[cfg(feature = "record")]
     pub fn recorded(mut self, recorder: crate::record::QueueRecorder) -> Self {

@@ -1,4 +1,4 @@
-//! Where timers come from: the name of a callback, the call that added it, and counts for each
+//! The origins of timers: the name of a callback, the call that added it, and counts for each
 //! origin.
 
 use core::panic::Location;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The origin of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The name of its callback; may be empty.
+    /// The name of its callback, which can be empty.
     pub name: &'static str,
     /// The file of the call that added the timer.
     pub file: &'static str,
@@ -18,12 +18,12 @@ pub struct Site {
 /// A description of where a timer comes from. Its key is cheap to compare, and the description is
 /// built once.
 ///
-/// Origins with equal keys are counted as one. The scheduler calls both methods under its lock:
+/// Origins with equal keys are counted as one. The scheduler calls both methods under its lock, so
 /// they must not call the scheduler.
 pub trait Origin {
-    /// The key that tells origins apart.
+    /// Returns the key, which distinguishes origins.
     fn key(&self) -> [usize; 3];
-    /// The description of the origin. The scheduler asks for it once per key.
+    /// Returns the description of the origin. The scheduler calls this once per key.
     fn site(&self) -> Site;
 }
 
@@ -39,7 +39,7 @@ impl Origin for Site {
 }
 
 impl Site {
-    /// The calling line, with `name` for the callback.
+    /// Creates the origin of the calling line, with `name` for the callback.
     #[track_caller]
     #[must_use]
     pub fn here(name: &'static str) -> Self {
@@ -62,14 +62,14 @@ pub struct SiteCounts {
     pub panicked: u64,
 }
 
-/// The number of origins that are counted apart. All later ones are counted as one, called
-/// "(others)".
+/// The number of origins that are counted separately. All later origins are counted as one, which
+/// is called "(others)".
 const MOST: usize = 1024;
 const _: () = assert!(MOST <= NONE as usize);
 /// The number of recent origins that are found without hashing.
 const RECENT: usize = 64;
-/// Marks an unused cell, in place of the number of an origin. No value of the key can mark it,
-/// since an origin may have any key.
+/// Marks an unused cell, in place of the number of an origin. A special key cannot be the mark,
+/// because an origin can have any key.
 const NONE: u16 = u16::MAX;
 
 /// The origins seen so far, by number.
@@ -77,7 +77,7 @@ pub(super) struct Sites {
     rows: Vec<SiteCounts>,
     known: HashMap<[usize; 3], u16>,
     recent: [([usize; 3], u16); RECENT],
-    /// The last origin: a loop that adds timers looks up the same one again.
+    /// The last origin, because a loop that adds timers looks up the same origin repeatedly.
     last: ([usize; 3], u16),
 }
 
@@ -91,7 +91,7 @@ impl Sites {
         Some(Self { rows, known: HashMap::new(), recent: [([0; 3], NONE); RECENT], last: ([0; 3], NONE) })
     }
 
-    /// The number of an origin.
+    /// Returns the number of an origin.
     #[inline]
     pub(super) fn number(&mut self, origin: &impl Origin) -> u16 {
         let key = origin.key();
@@ -112,7 +112,7 @@ impl Sites {
         let number = match self.known.get(&key).copied() {
             Some(number) => number,
             None if self.rows.len() >= MOST => return 0,
-            // If memory is refused, the origin also counts as one of the others.
+            // If there is no memory, the origin also counts as one of the others.
             None if self.rows.try_reserve(1).is_err() || self.known.try_reserve(1).is_err() => return 0,
             None => {
                 let number = self.rows.len() as u16;
@@ -134,7 +134,7 @@ impl Sites {
         self.rows[usize::from(number)].site
     }
 
-    /// The counts of the origins that added a timer.
+    /// Returns the counts of the origins that added a timer.
     pub(super) fn counts(&self) -> impl Iterator<Item = SiteCounts> + '_ {
         self.rows.iter().filter(|row| row.added > 0).copied()
     }

@@ -1,5 +1,5 @@
-//! The structure in which a scheduler keeps its timers; the caller chooses it when the scheduler is
-//! made.
+//! The structure in which a scheduler keeps its timers. The caller chooses it when the scheduler is
+//! created.
 
 use core::any::TypeId;
 use core::fmt;
@@ -35,7 +35,7 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// The structure of family `F`.
+    /// Returns the structure of family `F`.
     #[must_use]
     pub fn of<F: Family>() -> Self
     where
@@ -57,7 +57,7 @@ impl Structure {
         }
     }
 
-    /// Every structure, in the order of the library's list.
+    /// Returns every structure, in the order of the library's list.
     #[must_use]
     pub fn all() -> Vec<Self> {
         macro_rules! rows {
@@ -66,28 +66,28 @@ impl Structure {
         for_each_family!(rows [])
     }
 
-    /// Its name: `list`, `heap4`, `wheel`, ... Several structures may share a name if they differ
-    /// by parameters alone. A parsed name gives the structure in the library's list.
+    /// Returns its name: `list`, `heap4`, `wheel`, ... Several structures can share a name if they
+    /// differ only by parameters. A parsed name gives the structure in the library's list.
     #[must_use]
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// Whether timers are due on the exact tick, and run in the order of (due tick, arrival).
-    /// Timers of other structures may be late, and are never early.
+    /// Returns whether timers are due on the exact tick, and run in the order of (due tick,
+    /// arrival). Timers of other structures can be late, and are never early.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.lateness.is_none()
     }
 
-    /// How late a timer may be, in ticks, if it is armed for `delay` ticks from now.
+    /// Returns how late a timer can be, in ticks, if it is armed for `delay` ticks from now.
     #[must_use]
     pub fn lateness(&self, delay: Span) -> Span {
         self.lateness.map_or(0, |bound| bound(delay))
     }
 
-    /// The length of a tick unless the settings give one:
-    /// [`DEFAULT_TICK_NS`](Family::DEFAULT_TICK_NS) of its family. That is 1 ns, or 1 ms for the
+    /// Returns the length of a tick if the settings do not set it:
+    /// [`DEFAULT_TICK_NS`](Family::DEFAULT_TICK_NS) of its family, which is 1 ns, or 1 ms for the
     /// wheels.
     #[must_use]
     pub fn default_tick(&self) -> Ticks {
@@ -107,15 +107,15 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// [`DefaultFamily`](tickwright_core::DefaultFamily): the 4-ary heap. It is exact to the
-    /// nanosecond, and never far behind the fastest structure.
+    /// Returns the structure of [`DefaultFamily`](tickwright_core::DefaultFamily), the 4-ary heap.
+    /// It is exact to the nanosecond, and never much slower than the fastest structure.
     fn default() -> Self {
         Self::of::<tickwright_core::DefaultFamily>()
     }
 }
 
-/// Structures are equal if their families are. A wheel of 32 buckets and one of 64 differ, though
-/// both are called `wheel`.
+/// Structures are equal if their families are equal. A wheel of 32 buckets and a wheel of 64
+/// buckets differ, although both are called `wheel`.
 impl PartialEq for Structure {
     fn eq(&self, other: &Self) -> bool {
         self.family == other.family

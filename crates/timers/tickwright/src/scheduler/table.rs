@@ -6,7 +6,7 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a key of the queue. Each scheduler flips bits of its own in the key's generation, so
+//! An id is a key of the queue. Each scheduler flips different bits in the key's generation, so
 //! that the id of one scheduler is almost certainly stale in another.
 
 use core::fmt;
@@ -19,10 +19,10 @@ use tickwright_nodes::hint;
 use super::queue::Queue;
 use super::timer::Entry;
 
-/// Names one timer of a scheduler: 64 bits, never 0. It stays stale for ever once the
-/// timer is removed.
+/// Identifies one timer of a scheduler: 64 bits, never 0. Once the timer is removed, the id stays
+/// stale forever.
 ///
-/// It means nothing to another scheduler: a lookup there almost certainly returns nothing.
+/// It is meaningless to another scheduler, where a lookup almost certainly finds no timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(NonZeroU64);
 
@@ -33,8 +33,8 @@ impl TimerId {
         self.0.get()
     }
 
-    /// The id whose [`to_bits`](Self::to_bits) is `bits`; `None` for 0. Only the scheduler can tell
-    /// whether it names a timer.
+    /// Returns the id whose [`to_bits`](Self::to_bits) is `bits`, or `None` for 0. Only the
+    /// scheduler can tell whether it names a timer.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
@@ -53,16 +53,17 @@ impl fmt::Display for TimerId {
     }
 }
 
-/// So many timers, of some hundred bytes each, lie in the second cache of a processor.
+/// The number of timers, of about a hundred bytes each, that fit into the second-level cache of a
+/// processor.
 const CACHED: usize = 1 << 14;
 
-/// How many places are made at a time, where there is memory.
+/// How many places are allocated at a time, if there is memory.
 const FEW: usize = 64;
 
 /// The timers of a scheduler, and the queue over them.
 pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
-    /// The payloads by slot. A place is `None` while its timer runs, and if the slot has no timer.
+    /// The payloads by slot. A place is `None` while its timer runs, or if the slot has no timer.
     payloads: Vec<Option<P>>,
     /// How many timers there are.
     live: usize,
@@ -71,19 +72,21 @@ pub(super) struct Table<P> {
     salt: u64,
 }
 
-/// The salts of any two sets are far apart (steps by the golden ratio of 2^32).
+/// Returns the salt of a new set. The salts of any two sets are far apart (steps by the golden
+/// ratio of 2^32).
 fn salt() -> u64 {
     static SETS: AtomicU32 = AtomicU32::new(1);
     u64::from(SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) | 1 << 31) << 32
 }
 
-/// The slot that a key names.
+/// Returns the slot that a key names.
 #[inline]
 pub(super) fn slot_of(key: Key) -> u32 {
     key.to_bits() as u32
 }
 
-/// The id of a key. No generation has the highest bit, so the id has it: no `int` id equals an id.
+/// Returns the id of a key. No generation has the highest bit, so the id always has it, and
+/// therefore never equals an `int` id.
 #[inline]
 fn named(key: Key, salt: u64) -> TimerId {
     const HIGHEST: NonZeroU64 = NonZeroU64::MIN.saturating_add((1 << 63) - 1);
@@ -105,8 +108,8 @@ impl<P> Table<P> {
         &mut *self.queue
     }
 
-    /// If the timers are too many for the cache, begins to fetch the slot and the payload of the
-    /// head, so that they come while the callback of an earlier timer runs.
+    /// If there are too many timers for the cache, begins to fetch the slot and the payload of the
+    /// first timer, so that they arrive while the callback of an earlier timer runs.
     #[inline]
     pub(super) fn fetch_head(&self, now: Tick) {
         if self.live > CACHED
@@ -116,7 +119,7 @@ impl<P> Table<P> {
         }
     }
 
-    /// Makes room for `additional` more timers. `None` without memory.
+    /// Makes room for `additional` more timers. Returns `None` if there is no memory.
     pub(super) fn reserve(&mut self, additional: usize) -> Option<()> {
         self.queue.reserve(additional)?;
         let places = self.live.checked_add(additional)?.checked_add(1)?;
@@ -132,8 +135,8 @@ impl<P> Table<P> {
         self.queue.heap_bytes() + self.payloads.capacity() * size_of::<Option<P>>()
     }
 
-    /// Takes a timer in, pending until `deadline`, or idle without one. If memory or slot numbers
-    /// are used up, nothing is changed, and the payload comes back.
+    /// Adds a timer that is due at `deadline`, or an idle timer if there is no deadline. If memory
+    /// or slot numbers are used up, nothing is changed, and the payload is returned.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -156,7 +159,7 @@ impl<P> Table<P> {
         Ok((named(key, self.salt), key))
     }
 
-    /// Makes a place for the payload of a new slot, and for those of the next few.
+    /// Makes a place for the payload of a new slot, and for the payloads of the next few slots.
     #[cold]
     fn append_payloads(&mut self, slot: usize) -> Option<()> {
         self.payloads.try_reserve(slot + 1 - self.payloads.len()).ok()?;
@@ -164,15 +167,15 @@ impl<P> Table<P> {
         Some(())
     }
 
-    /// Removes a timer, pending or idle; its id is stale from now on. A running timer has no
-    /// payload.
+    /// Removes a timer, pending or idle, whose id is stale from now on. A running timer has no
+    /// payload to return.
     #[inline]
     pub(super) fn remove(&mut self, key: Key) -> Option<P> {
         self.live -= usize::from(self.queue.remove(key));
         self.take_payload(key)
     }
 
-    /// The payload of a timer that is not running.
+    /// Returns the payload of a timer that is not running.
     pub(super) fn payload(&self, key: Key) -> Option<&P> {
         self.payloads.get(slot_of(key) as usize)?.as_ref()
     }
@@ -192,7 +195,7 @@ impl<P> Table<P> {
         named(key, self.salt)
     }
 
-    /// The key of a timer, and its entry.
+    /// Returns the key of a timer, and its entry.
     #[inline]
     pub(super) fn find(&self, id: TimerId) -> Option<(Key, &Entry)> {
         let key = Key::from_bits(id.0.get() ^ self.salt)?;
@@ -206,7 +209,7 @@ impl<P> Table<P> {
         Some((key, self.queue.get_mut(key)?))
     }
 
-    /// The entry of a timer.
+    /// Returns the entry of a timer.
     #[inline]
     pub(super) fn entry(&mut self, key: Key) -> &mut Entry {
         match self.queue.get_mut(key) {
@@ -215,14 +218,15 @@ impl<P> Table<P> {
         }
     }
 
-    /// The first timer in slot `*from` or a later one. `*from` is then the slot after it.
+    /// Returns the first timer in slot `*from` or a later slot, and sets `*from` to the slot after
+    /// it.
     pub(super) fn next(&self, from: &mut usize) -> Option<(Key, &Entry)> {
         let key = self.queue.next_key((*from).max(1))?;
         *from = slot_of(key) as usize + 1;
         Some((key, self.queue.get(key)?))
     }
 
-    /// All timers.
+    /// Returns all timers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &Entry)> + '_ {
         let mut from = 0;
         core::iter::from_fn(move || self.next(&mut from))

@@ -17,8 +17,8 @@ fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Several threads cancel one run, and all of them wait. Only the first one learns that its cancel
-/// kept the timer from running again.
+/// Several threads cancel one run, and all of them wait. Only the first thread is told that its
+/// cancel prevented the timer from running again.
 #[test]
 fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     for cancellers in 1..4 {
@@ -54,7 +54,7 @@ fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     }
 }
 
-/// A pass that makes room lets a thread that waits for the lock go first.
+/// A pass lets a thread that waits for the lock go first.
 #[test]
 fn a_pass_lets_others_have_the_lock() {
     let scheduler: Scheduler<Boxed> = Scheduler::new(Settings::new().clock(VirtualHost::new().monotonic()));

@@ -11,15 +11,15 @@ use crate::sync::Arc;
 use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
 
 impl<C: Callback + Send + 'static> Scheduler<C> {
-    /// Makes a scheduler and a thread called `name` that runs its callbacks. The thread ends when
-    /// the last `Arc` is dropped. In a page, with the feature `web`, the page's event loop takes
-    /// the place of the thread.
+    /// Creates a scheduler and a thread called `name` that runs its callbacks. The thread ends when
+    /// the last `Arc` is dropped. In a page, with the feature `web`, the page's event loop replaces
+    /// the thread.
     ///
-    /// [`SchedulerThread::start`] starts a thread for a scheduler with other [`Settings`], tells
-    /// what its callbacks panicked with, and ends before the scheduler does.
+    /// [`SchedulerThread::start`] starts a thread for a scheduler with other [`Settings`]. Such a
+    /// thread reports the panics of its callbacks, and can be stopped before the scheduler ends.
     ///
     /// # Errors
-    /// The system's error if it has no thread to give.
+    /// The system's error if it cannot start a thread.
     pub fn spawn(name: &str) -> io::Result<Arc<Self>> {
         let scheduler = Arc::new(Self::new(Settings::new()));
         #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
@@ -39,7 +39,7 @@ impl<C: Callback + Send + 'static> Scheduler<C> {
 }
 
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Other
-/// threads may run the queue, too: the threads take turns.
+/// threads can also run the queue, in turn with this thread.
 ///
 /// ```
 /// use core::time::Duration;
@@ -53,9 +53,9 @@ impl<C: Callback + Send + 'static> Scheduler<C> {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Its drop stops the thread and waits for the thread's end, unless one of the thread's own
-/// callbacks drops it. The scheduler stays, and its timers wait for the next thread that runs the
-/// queue. The thread ends by itself when the scheduler is dropped.
+/// Dropping it stops the thread and waits for the thread's end, unless one of the thread's own
+/// callbacks drops it. The scheduler continues to exist, and its timers wait for the next thread
+/// that runs the queue. If the scheduler is dropped, the thread ends.
 pub struct SchedulerThread {
     driver: DriverThread<Arc<dyn Clock>>,
     /// Removes this thread's alarm from the scheduler when the thread ends.
@@ -66,8 +66,8 @@ impl SchedulerThread {
     /// Starts a thread called `name` for `scheduler`.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm, of
-    /// another thread or of the user. The system's error if it has no thread to give.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm of
+    /// another thread or of the user. The system's error if it cannot start a thread.
     pub fn start<C: Callback + Send + 'static>(
         name: &str,
         scheduler: &Arc<Scheduler<C>>,
@@ -98,7 +98,7 @@ impl SchedulerThread {
         Ok(Self { driver, leave })
     }
 
-    /// How often the thread came out of its sleep. An idle thread stays asleep.
+    /// Returns how often the thread woke up. An idle thread does not wake up.
     #[must_use]
     pub fn wakeups(&self) -> u64 {
         self.driver.wakeups()
@@ -110,7 +110,7 @@ impl SchedulerThread {
         self.driver.settle()
     }
 
-    /// The panics of the callbacks that the thread ran.
+    /// Returns the panics of the callbacks that the thread ran.
     #[must_use]
     pub fn panics(&self) -> Option<DriverPanicked> {
         self.driver.panics()

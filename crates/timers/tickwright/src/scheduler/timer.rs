@@ -1,5 +1,5 @@
-//! One timer of a timer set: what the set notes about it. The structure keeps its own record
-//! beside this.
+//! The entry of a timer set about one timer. The structure keeps its own record in addition to this
+//! entry.
 
 use tickwright_nodes::arena::SlotState;
 
@@ -27,13 +27,13 @@ pub enum State {
     Running,
 }
 
-/// What the set notes about a timer, without the payload: 28 bytes. The struct is packed, so
-/// that it fills 32 bytes together with the generation of its slot.
+/// The data of the set about a timer, without the payload: 28 bytes. The struct is packed, so that
+/// it fills 32 bytes together with the generation of its slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Entry {
-    /// The due time in ns: by the wall if [`WALL`](Flag::Wall) is set, otherwise on the steady
-    /// timeline.
+    /// The due time in ns: by the wall clock if [`WALL`](Flag::Wall) is set, otherwise on the
+    /// steady timeline.
     pub(super) due: u64,
     /// The period in ns.
     pub(super) period: u64,
@@ -53,11 +53,11 @@ const _: () = assert!(size_of::<SlotState<Entry>>() == 32);
 /// Yes-or-no properties of a timer.
 #[derive(Clone, Copy)]
 pub(super) enum Flag {
-    /// The timer stays when it is done or cancelled, until it is shut down.
+    /// The timer is kept when it is done or cancelled, until it is shut down.
     Kept = 1,
-    /// The timer is due by the wall.
+    /// The timer is due by the wall clock.
     Wall = 2,
-    /// The timer has a period of its own, apart from the delay with which it was armed.
+    /// The timer has a period, in addition to the delay with which it was armed.
     Periodic = 4,
     /// The timer has run since its timing was set.
     Started = 8,
@@ -75,7 +75,7 @@ pub(super) struct Aim {
 }
 
 impl Entry {
-    /// Makes a timer that is not armed.
+    /// Creates the entry of a timer that is not armed.
     #[inline]
     pub(super) fn idle(site: u16) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Slack {
     pub(super) const NONE: Self = Self(0);
     const UNIT: u64 = 1024;
 
-    /// The greatest slack that is not above `ns`.
+    /// Returns the greatest slack that is not above `ns`.
     #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;

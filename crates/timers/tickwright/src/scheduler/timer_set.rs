@@ -23,7 +23,7 @@ pub(super) struct Host {
     /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
     /// still pending.
     pub(super) held: Option<Tick>,
-    /// The counts. `waits` is true from the moment at which the tick is counted as deferred.
+    /// The counts. `waits` is true from the moment when the tick is counted as deferred.
     pub(super) tick: HostTick,
 }
 
@@ -51,8 +51,8 @@ impl Host {
     }
 }
 
-/// The timers of one thread, with payloads instead of callbacks: what is under a
-/// [`Scheduler`](super::Scheduler). A loop that acts on payloads by itself takes this.
+/// The timers of one thread, with payloads instead of callbacks. A [`Scheduler`](super::Scheduler)
+/// is built on it. Use it for a loop that handles payloads itself.
 ///
 /// [`take`](Self::take) returns the payload of a timer that is due, and marks the timer as running.
 /// [`finish`](Self::finish) decides what happens to the timer afterwards. The caller runs its own
@@ -89,16 +89,16 @@ pub struct TimerSet<P> {
     pub(super) table: Table<P>,
     pub(super) ints: Option<IntIds>,
     pub(super) sites: Sites,
-    /// A timer that was popped already and is the first of the next pass. It was armed in the pass
-    /// that popped it.
+    /// A timer that was already popped and is the first timer of the next pass. It was armed in the
+    /// pass that popped it.
     pub(super) ahead: Option<Key>,
     pub(super) host: Option<Host>,
-    /// How many callers say that urgent work runs.
+    /// How many callers have declared urgent work.
     pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
-    /// The number of pending timers of the wall clock. Next: the offset by which the queue has
-    /// them, and the time of the last step.
+    /// The number of pending timers of the wall clock. The next two fields are the offset with
+    /// which they are in the queue, and the time of the last step.
     pub(super) walls: usize,
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
@@ -108,11 +108,11 @@ pub struct TimerSet<P> {
 }
 
 impl<P> TimerSet<P> {
-    /// An empty set. If there is no memory for [`Settings::capacity`], the set starts
+    /// Creates an empty set. If there is no memory for [`Settings::capacity`], the set starts
     /// without that capacity.
     ///
     /// # Panics
-    /// If there is no memory for an empty set, the process ends, as at every allocation of the
+    /// If there is no memory for an empty set, the process ends, as for every allocation of the
     /// standard library. [`try_new`](Self::try_new) returns an error instead.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
@@ -123,7 +123,7 @@ impl<P> TimerSet<P> {
         set
     }
 
-    /// Makes an empty set with [`Settings::capacity`].
+    /// Creates an empty set with [`Settings::capacity`].
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for the capacity.
@@ -174,7 +174,8 @@ impl<P> TimerSet<P> {
         Ok(set)
     }
 
-    /// Makes room for `additional` more timers: that many adds then allocate nothing.
+    /// Makes room for `additional` more timers, so that the next `additional` adds allocate
+    /// nothing.
     ///
     /// # Errors
     /// [`Refusal::Full`] if there is no memory for them.
@@ -185,13 +186,13 @@ impl<P> TimerSet<P> {
         self.table.reserve(additional).ok_or(Refusal::Full)
     }
 
-    /// The clock's time.
+    /// Returns the clock's time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &dyn Clock {
         self.clock.get()
@@ -202,7 +203,8 @@ impl<P> TimerSet<P> {
     }
 }
 
-/// The drop wakes the thread that waits at the alarm; that thread then finds the set gone.
+/// Dropping the set wakes the thread that waits at the alarm. The thread then notices that the set
+/// no longer exists.
 impl<P> Drop for TimerSet<P> {
     fn drop(&mut self) {
         if let Some(alarm) = &self.alarm {

@@ -1,4 +1,5 @@
-//! When a timer is due: once or on a grid, how late it may be, and what happens to missed periods.
+//! When a timer is due: once or on a grid, how late it is allowed to be, and what happens to missed
+//! periods.
 
 use core::time::Duration;
 
@@ -11,25 +12,25 @@ pub enum When {
     /// A timer with a delay of 584 years or more is never due.
     After(Duration),
     /// The timer is due this long after this instant, which the scheduler's clock has shown. Pass
-    /// the time at which a pass or a callback began, or at which a loop woke. Arming then reads no
-    /// clock. Two cases do read it: a granular structure, and pending timers by the wall. The timer
-    /// never runs before `instant + delay`. That is earlier than with `After` by the time that has
-    /// passed since the instant.
+    /// the time at which a pass or a callback began, or at which a loop woke. Arming then does not
+    /// read the clock, unless the structure is granular or timers by the wall clock are pending.
+    /// The timer never runs before `instant + delay`, which is earlier than with `After` by the
+    /// time that has passed since the instant.
     Since(Instant, Duration),
     /// The timer is due when the scheduler's clock shows this instant. An instant in the past is
     /// due at once.
     At(Instant),
     /// The timer is due when the wall clock shows this time, counted from 1970-01-01 UTC. If the
-    /// wall clock is stepped, the timer's due time moves with it. After a step, timers that are due
-    /// in the same tick run in no particular order. If the wall clock is set to a time before 1970,
-    /// its timers wait until it shows 1970 again. A date in July 2554 or later (2^64 ns) is treated
-    /// as that moment.
+    /// wall clock is stepped, the timer's due time on the steady timeline moves accordingly. After
+    /// a step, timers that are due in the same tick run in no particular order. If the wall clock
+    /// is set to a time before 1970, its timers wait until it shows 1970 again. A date in July 2554
+    /// or later (2^64 ns) is treated as that moment.
     Wall(Duration),
 }
 
 /// What happens to a repeating timer if whole periods have passed before its run.
 ///
-/// For example, the period is 10, the timer was due at 20, and it runs only at 47:
+/// Example: the period is 10, the timer was due at 20, and it runs only at 47:
 ///
 /// | | is told | is due again at | and then |
 /// |---|---|---|---|
@@ -39,26 +40,26 @@ pub enum When {
 /// | `Collapse` (default) | 2 overruns | 47, at once | a new grid: 57, 67 |
 /// | `Persist` | 2 overruns | 57 | a new grid: 67, 77 |
 ///
-/// If the timer runs at 23, it has missed no period. Then it is due again at 30. With `Delay` it is
-/// due 10 after its callback has ended, at 33 or later.
+/// If the timer runs at 23, it has missed no period, and it is due again at 30. With `Delay` it is
+/// due again 10 after its callback has ended, at 33 or later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Missed {
     /// The timer runs once for each missed period.
     Burst,
-    /// Missed periods are left out, and counted as overruns. No drift.
+    /// Missed periods are skipped, and counted as overruns. The timer does not drift.
     Skip,
-    /// The next period begins when the callback ends, even if no period was missed, so the timer
-    /// drifts at each firing, by its lateness and by the duration of its callback.
+    /// The next period begins when the callback ends, even if no period was missed. The timer
+    /// therefore drifts at each firing by its lateness and by the duration of its callback.
     Delay,
     /// The timer is due one period after its previous due time, but never before now. Schedulers of
     /// telephone exchanges do this.
     #[default]
     Collapse,
-    /// The grid stays while no period is missed. After a miss a new grid begins, one period after
-    /// the late run. The persistent events (`EV_PERSIST`) of libevent do this. What tokio calls
-    /// `Delay` does it, too, except that in tokio a run that is 5 ms late already counts as a miss.
-    /// The repeat of libuv has no grid: it counts from the run each time, so it drifts as
-    /// [`Delay`](Self::Delay) does, except by the duration of the callback.
+    /// The grid stays as long as no period is missed. After a miss a new grid begins, one period
+    /// after the late run. The persistent events (`EV_PERSIST`) of libevent do this. `Delay` in
+    /// tokio does it too, except that in tokio a run that is 5 ms late already counts as a miss.
+    /// The repeat of libuv has no grid: each period counts from the last run, so it drifts like
+    /// [`Delay`](Self::Delay), but without the duration of the callback.
     Persist,
 }
 
@@ -92,7 +93,7 @@ pub(super) enum Target {
 }
 
 impl Timing {
-    /// The timer is due once, at `when`.
+    /// Returns the timer is due once, at `when`.
     #[inline]
     pub fn at(when: When) -> Self {
         Self::aimed(match when {
@@ -122,8 +123,8 @@ impl Timing {
         Self::aimed(Target::Since(instant.as_nanos(), delay))
     }
 
-    /// The timer is due once, `delay` after `instant`. If a loop arms many timers at one time, this
-    /// spares each call its read of the clock:
+    /// Returns the timer is due once, `delay` after `instant`. If a loop arms many timers at one
+    /// time, this saves a read of the clock in each call:
     ///
     /// ```
     /// use core::time::Duration;
@@ -144,17 +145,17 @@ impl Timing {
         Self::at(When::Since(instant, delay))
     }
 
-    /// The timer is due once, `delay` from now. A delay of 584 years or more is never due.
+    /// Returns the timer is due once, `delay` from now. A delay of 584 years or more is never due.
     #[inline]
     pub fn after(delay: Duration) -> Self {
         Self::after_nanos(nanos(delay))
     }
 
-    /// Repeats the timer every `period` after that, on a grid. For a grid that never moves, add
-    /// `.missed(Missed::Skip)`. By default ([`Missed::Collapse`]) a timer that missed a period runs
-    /// once more at once, and then begins a new grid. A timer with a period of 0 is due again at
-    /// each pass. Without `every`, a callback that asks to run again runs after the delay with
-    /// which its timer was first armed.
+    /// Repeats the timer every `period` after its first due time, on a grid. For a grid that never
+    /// moves, add `.missed(Missed::Skip)`. By default ([`Missed::Collapse`]) a timer that missed a
+    /// period runs once more at once, and then begins a new grid. A timer with a period of 0 is due
+    /// again at each pass. Without `every`, a callback that asks to run again runs after the delay
+    /// with which its timer was first armed.
     pub fn every(mut self, period: Duration) -> Self {
         self.period_ns = Some(nanos(period));
         self
@@ -166,10 +167,10 @@ impl Timing {
         self
     }
 
-    /// Allows the timer to be this much later than asked for. The scheduler chooses the roundest
-    /// tick within that time, so timers meet at that tick, and one wake-up serves them all. The
-    /// slack is rounded down to 1024 ns and to four significant bits, so from 8 us on at least
-    /// seven eighths of it remain. It is at most 4.5 hours.
+    /// Allows the timer to be this much later than requested. The scheduler chooses the roundest
+    /// tick within that time, so that several timers are due at the same tick and need only one
+    /// wake-up. The slack is rounded down to 1024 ns and to four significant bits, so at least
+    /// seven eighths of a slack of 8 us or more remain. It is at most 4.5 hours.
     pub fn slack(mut self, slack: Duration) -> Self {
         self.slack_ns = nanos(slack);
         self
@@ -177,9 +178,9 @@ impl Timing {
 }
 
 impl Missed {
-    /// Returns three numbers for a timer that was due at `due` and is delivered at `now`. They are
-    /// the whole periods that have passed, the due time of this delivery, and the time from which
-    /// the next period counts.
+    /// Returns three numbers for a timer that was due at `due` and is delivered at `now`: the
+    /// number of whole periods that have passed, the due time of this delivery, and the time from
+    /// which the next period counts.
     pub(super) fn deliver(self, due: u64, period: u64, now: u64) -> (u64, u64, u64) {
         let behind = now.saturating_sub(due).checked_div(period).unwrap_or(0);
         match self {
@@ -196,7 +197,7 @@ impl Missed {
         }
     }
 
-    /// The next due time of a timer that was due at `due`, computed at `now`.
+    /// Returns the next due time of a timer that was due at `due`, computed at `now`.
     pub(super) fn next(self, due: u64, period: u64, now: u64) -> u64 {
         match self {
             Self::Burst | Self::Skip | Self::Persist => due.saturating_add(period),
@@ -206,8 +207,8 @@ impl Missed {
     }
 }
 
-/// The tick from `earliest` to `latest` with the most zeros at its end, so that timers with slack
-/// meet. Of two such ticks it is the later one.
+/// Returns the tick from `earliest` to `latest` with the most trailing zero bits, so that timers
+/// with slack are due at the same tick. If there are two such ticks, returns the later one.
 pub(super) fn roundest(earliest: u64, latest: u64) -> u64 {
     let Some(before) = earliest.checked_sub(1).filter(|_| latest > earliest) else { return earliest };
     // `before` and `latest` agree above the highest bit in which they differ. At that bit `latest`

@@ -1,12 +1,13 @@
-//! The wall clock: timers by the wall are inserted by its offset, and again when the offset steps.
+//! The wall clock: timers by the wall clock are inserted with its offset, and inserted again when
+//! the offset steps.
 
 use super::timer::{Flag, State};
 use super::timer_set::TimerSet;
 
 /// If the wall clock moves farther than this against the steady clock, all wall timers are inserted
-/// again. This is half of the 1 ms by which wall timers may be late; they are never early. It is
-/// half because the error can occur twice. A timer may be inserted by an offset that is this much
-/// below the noted one. It may then run by an offset that is this much above it.
+/// again. Wall timers are never early, and at most 1 ms late. This is half of that time, because
+/// the error can occur twice: a timer can be inserted with an offset that is this much below the
+/// recorded offset, and then run with an offset that is this much above it.
 const STEP: u64 = 500_000;
 
 impl<P> TimerSet<P> {
@@ -36,7 +37,7 @@ impl<P> TimerSet<P> {
             let before = entry.due.saturating_sub(wall_now);
             let on_a_grid = entry.is(Flag::Periodic) && entry.is(Flag::Started) && entry.period > 0;
             if on_a_grid && before > entry.period {
-                // The wall was set back: the grid goes on from the new time.
+                // The wall clock was set back, so the grid continues from the new time.
                 entry.due -= (before - 1) / entry.period * entry.period;
             }
             let due = unshifted(entry.due, offset);

@@ -90,7 +90,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw_sync(Word::DEAD)
     }
 
-    /// Whether its callback was running a moment ago: a hint.
+    /// Returns whether its callback was running a moment ago: a hint.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
@@ -111,13 +111,13 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// A step of [`cancel_sync`](Self::cancel_sync), which waits for no callback.
+    /// Returns a step of [`cancel_sync`](Self::cancel_sync), which waits for no callback.
     #[cfg(feature = "record")]
     pub(crate) fn cancel_step(&self) -> Result<Step, WouldDeadlock> {
         self.withdraw_step(Word::IDLE)
     }
 
-    /// A step of [`shutdown_sync`](Self::shutdown_sync), which waits for no callback.
+    /// Returns a step of [`shutdown_sync`](Self::shutdown_sync), which waits for no callback.
     #[cfg(feature = "record")]
     pub(crate) fn shutdown_step(&self) -> Result<Step, WouldDeadlock> {
         self.withdraw_step(Word::DEAD)

@@ -45,8 +45,8 @@ impl ClockWord {
         self.0.store(word, Ordering::Relaxed);
     }
 
-    /// Whether the tick after `latest` has not begun by the shard's clock. It is `true` if there is
-    /// no clock, and `false` if only the holder of the lock can read the clock.
+    /// Returns whether the tick after `latest` has not begun by the shard's clock. It is `true` if
+    /// there is no clock, and `false` if only the holder of the lock can read the clock.
     #[inline]
     pub(super) fn is_at_most(&self, latest: Tick) -> bool {
         let word = self.0.load(Ordering::Relaxed);

@@ -85,22 +85,22 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
 }
 
 impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
-    /// The shards.
+    /// Returns the shards.
     pub fn shards(&self) -> &Arc<Shards<G>> {
         &self.shards
     }
 
-    /// The number of its shard.
+    /// Returns the number of its shard.
     pub fn shard(&self) -> usize {
         self.shard
     }
 
-    /// The length of a tick of its shard.
+    /// Returns the length of a tick of its shard.
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
 
-    /// The thread: its runs, wake-ups and panics.
+    /// Returns the thread: its runs, wake-ups and panics.
     pub fn thread(&self) -> &DriverThread<K> {
         &self.thread
     }

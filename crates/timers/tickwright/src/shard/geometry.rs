@@ -28,17 +28,17 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     #[doc(hidden)]
     const TOP: u8;
 
-    /// The least delay that is inserted at `level`.
+    /// Returns the least delay that is inserted at `level`.
     #[doc(hidden)]
     fn start(level: u8) -> Span;
 
-    /// Whether two deadlines have the same bucket at `level`: the same granule, not only the same
-    /// index.
+    /// Returns whether two deadlines have the same bucket at `level`: the same granule, not only
+    /// the same index.
     #[doc(hidden)]
     fn same_bucket(a: Tick, b: Tick, level: u8) -> bool;
 
-    /// The level of `p`, if `p` is in a normal bucket. The bucket's end then follows from the
-    /// deadline and this level.
+    /// Returns the level of `p`, if `p` is in a normal bucket. The bucket's end then follows from
+    /// the deadline and this level.
     #[doc(hidden)]
     fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
     -> Option<u8>;

@@ -45,7 +45,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         Ok(Self { set, base, number })
     }
 
-    /// The number of the shard, counted from 0.
+    /// Returns the number of the shard, counted from 0.
     #[must_use]
     pub fn number(&self) -> usize {
         self.number as usize
@@ -94,14 +94,14 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         expire::advance(self.base, self.number(), now, budget)
     }
 
-    /// The shard's clock in its ticks, as it was a moment ago.
+    /// Returns the shard's clock in its ticks, as it was a moment ago.
     #[must_use]
     pub fn now(&self) -> Tick {
         self.base.clock.load(Ordering::Relaxed)
     }
 
-    /// The tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry), in
-    /// O(levels). `None` if no timer that wakes a driver is pending.
+    /// Returns the tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry),
+    /// in O(levels). `None` if no timer that wakes a driver is pending.
     ///
     /// It depends on the ends of buckets alone, so a re-arm in its bucket does not change it.
     /// Another thread may arm a timer for an earlier tick at any time. A loop that sleeps therefore
@@ -111,13 +111,14 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).next_wake()
     }
 
-    /// The end of the bucket of the first timer that is not deferrable; `None` if there is none.
+    /// Returns the end of the bucket of the first timer that is not deferrable; `None` if there is
+    /// none.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Tick> {
         lock(&self.base.state).next_expiry()
     }
 
-    /// The number of pending timers, deferrable ones included.
+    /// Returns the number of pending timers, deferrable ones included.
     #[must_use]
     pub fn pending(&self) -> usize {
         lock(&self.base.state).len()

@@ -85,8 +85,8 @@ impl Outside {
     /// No clock and no alarm. A tick is 1 ns.
     pub(super) const NONE: Self = Self { clock: None, alarm: None, ticks: Ticks::NANOSECOND, at: None };
 
-    /// The instant at which a tick begins. `None` if the clock ends before it: an alarm for it
-    /// never goes off.
+    /// Returns the instant at which a tick begins. `None` if the clock ends before it: an alarm for
+    /// it never goes off.
     fn start(&self, tick: Tick) -> Option<Instant> {
         let at = self.ticks.start(tick);
         (self.ticks.now(at) == tick).then_some(at)

@@ -27,8 +27,8 @@ pub(super) enum Arm {
     Reduce,
 }
 
-/// The rule: whether a timer that is armed at `level` for `current` may stay in its bucket for
-/// `deadline`.
+/// Returns the rule: whether a timer that is armed at `level` for `current` may stay in its bucket
+/// for `deadline`.
 ///
 /// 1. Both deadlines have the same bucket at that level. This condition needs no clock.
 /// 2. The word can hold the deadline.
@@ -60,9 +60,9 @@ fn is_fine<G: WheelGeometry>(level: u8, deadline: Tick, is_at_most: impl FnOnce(
 }
 
 impl<G: WheelGeometry> Base<G> {
-    /// Whether the time is tick `latest` or earlier, without the lock. The time is `now`, which the
-    /// caller knows, or that of the shard's clock. It is at least the shard's published time. If
-    /// only the holder of the lock can read the clock, the result is `false`.
+    /// Returns whether the time is tick `latest` or earlier, without the lock. The time is `now`,
+    /// which the caller knows, or that of the shard's clock. It is at least the shard's published
+    /// time. If only the holder of the lock can read the clock, the result is `false`.
     #[inline]
     fn is_at_most(&self, latest: Tick, now: Option<Tick>) -> bool {
         self.clock.load(Ordering::Relaxed) <= latest
@@ -113,7 +113,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Err(lost_race)
     }
 
-    /// The word that (1) may write in place of `seen`; `None` if the lock is needed.
+    /// Returns the word that (1) may write in place of `seen`; `None` if the lock is needed.
     #[inline]
     fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Option<Tick>) -> Option<Word> {
         let (current, level) = seen.whole()?;

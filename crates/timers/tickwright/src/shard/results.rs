@@ -15,7 +15,7 @@ pub enum Was {
 }
 
 impl Was {
-    /// Whether it was [`Pending`](Self::Pending).
+    /// Returns whether it was [`Pending`](Self::Pending).
     #[must_use]
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Pending)

@@ -31,7 +31,7 @@ pub struct ShardStatistics {
 }
 
 impl ShardStatistics {
-    /// The number of arming calls.
+    /// Returns the number of arming calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.matched + self.requeued + self.started + self.refused + self.no_op

@@ -11,33 +11,33 @@ use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 impl<'a, G: WheelGeometry> SharedFiring<'a, G> {
-    /// The timer that is firing. The timer is not pending, unless it was armed again since. A
-    /// callback that re-arms it makes a periodic timer.
+    /// Returns the timer that is firing. The timer is not pending, unless it was armed again since.
+    /// A callback that re-arms it makes a periodic timer.
     #[must_use]
     pub fn timer(&self) -> &'a SharedTimer<G> {
         self.timer
     }
 
-    /// The deadline of the last re-arm before the timer fired, as [`SharedTimer::deadline`] returns
-    /// it.
+    /// Returns the deadline of the last re-arm before the timer fired, as [`SharedTimer::deadline`]
+    /// returns it.
     #[must_use]
     pub fn deadline(&self) -> Tick {
         self.deadline
     }
 
-    /// The end of the timer's bucket: the tick at which it was due.
+    /// Returns the end of the timer's bucket: the tick at which it was due.
     #[must_use]
     pub fn expiry(&self) -> Tick {
         self.expiry
     }
 
-    /// The shard's clock in this pass.
+    /// Returns the shard's clock in this pass.
     #[must_use]
     pub fn now(&self) -> Tick {
         self.now
     }
 
-    /// The number of the shard on which the timer fires.
+    /// Returns the number of the shard on which the timer fires.
     #[must_use]
     pub fn shard(&self) -> usize {
         self.shard
@@ -68,14 +68,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Word(self.node.word.load(Ordering::Relaxed))
     }
 
-    /// Whether the timer was pending a moment ago: a hint, since other threads may arm, cancel and
-    /// fire it.
+    /// Returns whether the timer was pending a moment ago: a hint, since other threads may arm,
+    /// cancel and fire it.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.word().state() == State::Pending
     }
 
-    /// Whether the timer is shut down; a shutdown is for ever.
+    /// Returns whether the timer is shut down; a shutdown is for ever.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.word().state() == State::Dead
@@ -102,20 +102,20 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// The number of the shard to which the timer belonged a moment ago.
+    /// Returns the number of the shard to which the timer belonged a moment ago.
     #[must_use]
     pub fn shard(&self) -> usize {
         self.node.shard.load(Ordering::Relaxed) as usize
     }
 
-    /// Whether the timer wakes no driver: see
+    /// Returns whether the timer wakes no driver: see
     /// [`Shard::deferrable_timer`](super::Shard::deferrable_timer).
     #[must_use]
     pub fn is_deferrable(&self) -> bool {
         self.node.deferrable
     }
 
-    /// The deadline of the timer's shadow in a model, or the first error.
+    /// Returns the deadline of the timer's shadow in a model, or the first error.
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn verdict(&self) -> Result<Option<Tick>, String> {

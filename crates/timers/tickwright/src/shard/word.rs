@@ -42,8 +42,8 @@ impl Word {
     /// All bits of the level: setting them in a pending word parks it.
     pub(crate) const PARK: u64 = (PARKED as u64) << 2;
 
-    /// The word of a timer that is pending at a level. The word is parked if it cannot hold the
-    /// deadline.
+    /// Returns the word of a timer that is pending at a level. The word is parked if it cannot hold
+    /// the deadline.
     #[inline]
     pub(crate) const fn pending(deadline: Tick, level: u8) -> Self {
         if deadline < DEADLINES {
@@ -63,19 +63,19 @@ impl Word {
         }
     }
 
-    /// The level of the timer's bucket, or [`PARKED`].
+    /// Returns the level of the timer's bucket, or [`PARKED`].
     #[inline]
     pub(crate) const fn level(self) -> u8 {
         (self.0 >> 2) as u8 & PARKED
     }
 
-    /// The deadline; it has a meaning only if the word is pending and not parked.
+    /// Returns the deadline; it has a meaning only if the word is pending and not parked.
     #[inline]
     pub(crate) const fn deadline(self) -> Tick {
         self.0 >> 6
     }
 
-    /// The deadline and the level, if the word alone names the timer's bucket.
+    /// Returns the deadline and the level, if the word alone names the timer's bucket.
     #[inline]
     pub(crate) const fn whole(self) -> Option<(Tick, u8)> {
         if matches!(self.state(), State::Pending) && self.level() != PARKED {

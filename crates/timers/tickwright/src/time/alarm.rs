@@ -14,8 +14,8 @@ pub trait Alarm: Send + Sync {
     /// panic or call the scheduler.
     fn set(&self, at: Option<Instant>);
 
-    /// Whether this process is a forked child and the alarm's thread runs in the parent alone. Then
-    /// another alarm may replace this one. An alarm without a thread returns `false`.
+    /// Returns whether this process is a forked child and the alarm's thread runs in the parent
+    /// alone. Then another alarm may replace this one. An alarm without a thread returns `false`.
     fn is_orphaned(&self) -> bool {
         false
     }

@@ -13,25 +13,27 @@ use crate::sync::Arc;
 ///
 /// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
 pub trait Clock: Send + Sync {
-    /// The present instant. It is never earlier than an instant that any thread read before.
+    /// Returns the present instant. It is never earlier than an instant that any thread read
+    /// before.
     fn now(&self) -> Instant;
 
-    /// The offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in nanoseconds, at
-    /// this moment. `None` if the clock has no such meaning.
+    /// Returns the offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in
+    /// nanoseconds, at this moment. `None` if the clock has no such meaning.
     fn wall_offset(&self) -> Option<i64> {
         None
     }
 
-    /// The longest time for which a thread that waits by this clock may sleep before it looks
-    /// again. The thread sleeps by a system clock, which may stand still while this clock advances.
-    /// A step of this clock may wake no thread. `None`: the thread may sleep without a limit.
+    /// Returns the longest time for which a thread that waits by this clock may sleep before it
+    /// looks again. The thread sleeps by a system clock, which may stand still while this clock
+    /// advances. A step of this clock may wake no thread. `None`: the thread may sleep without a
+    /// limit.
     fn longest_sleep(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether this clock stands still between commands, as a [`VirtualClock`](super::VirtualClock)
-    /// does. Then its [watchers](Self::watch) alone wake a thread that sleeps by the clock; no
-    /// time-out does.
+    /// Returns whether this clock stands still between commands, as a
+    /// [`VirtualClock`](super::VirtualClock) does. Then its [watchers](Self::watch) alone wake a
+    /// thread that sleeps by the clock; no time-out does.
     fn stands_still(&self) -> bool {
         false
     }
@@ -44,8 +46,8 @@ pub trait Clock: Send + Sync {
     /// [`VirtualHost::move_by_itself`](super::VirtualHost::move_by_itself).
     fn idle(&self) {}
 
-    /// The timeline of the machine that [`now`](Self::now) reads, if it reads one as it is. A
-    /// [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
+    /// Returns the timeline of the machine that [`now`](Self::now) reads, if it reads one as it is.
+    /// A [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
     fn timeline(&self) -> Option<Timeline> {
         None
     }
@@ -67,8 +69,8 @@ pub trait Watcher: Send + Sync {
     /// or resumed. The thread that gave the command makes the call, and holds no lock.
     fn clock_moved(&self);
 
-    /// The instant for which the sleeper waits; [`Instant::MAX`] if for none. `None`: it works, so
-    /// the clock must not move by itself.
+    /// Returns the instant for which the sleeper waits; [`Instant::MAX`] if for none. `None`: it
+    /// works, so the clock must not move by itself.
     fn awaited(&self) -> Option<Instant> {
         Some(Instant::MAX)
     }

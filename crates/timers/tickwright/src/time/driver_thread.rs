@@ -124,23 +124,23 @@ impl<K: Clock + 'static> DriverThread<K> {
         Ok(Self { parker, shared, thread })
     }
 
-    /// The parker at which the thread sleeps: the alarm.
+    /// Returns the parker at which the thread sleeps: the alarm.
     pub fn parker(&self) -> &Arc<Parker<K>> {
         &self.parker
     }
 
-    /// How often the closure was called.
+    /// Returns how often the closure was called.
     pub fn runs(&self) -> u64 {
         self.shared.runs.load(Ordering::Relaxed)
     }
 
-    /// How often the thread came out of its sleep: [`Parker::wakeups`]. An idle thread stays
-    /// asleep.
+    /// Returns how often the thread came out of its sleep: [`Parker::wakeups`]. An idle thread
+    /// stays asleep.
     pub fn wakeups(&self) -> u64 {
         self.parker.wakeups()
     }
 
-    /// The panics so far.
+    /// Returns the panics so far.
     pub fn panics(&self) -> Option<DriverPanicked> {
         lock(&self.shared.panics).clone()
     }
@@ -160,13 +160,13 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.end()
     }
 
-    /// Whether the thread is in this process. In a forked child this is `true` if the driver thread
-    /// is the one that forked.
+    /// Returns whether the thread is in this process. In a forked child this is `true` if the
+    /// driver thread is the one that forked.
     pub fn is_here(&self) -> bool {
         self.shared.process.is_this() || self.parker.is_of(self.number())
     }
 
-    /// The value of [`DRIVER`] on the thread.
+    /// Returns the value of [`DRIVER`] on the thread.
     fn number(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }

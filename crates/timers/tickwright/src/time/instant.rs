@@ -33,7 +33,7 @@ impl Instant {
     /// The last point of a timeline. No clock gets beyond it.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The point `nanoseconds` after the clock's origin.
+    /// Returns the point `nanoseconds` after the clock's origin.
     #[inline]
     #[must_use]
     pub const fn from_nanos(nanoseconds: u64) -> Self {
@@ -47,7 +47,7 @@ impl Instant {
         self.0
     }
 
-    /// The time from `earlier` to this point; zero if `earlier` is later.
+    /// Returns the time from `earlier` to this point; zero if `earlier` is later.
     #[inline]
     #[must_use]
     pub const fn duration_since(self, earlier: Self) -> Duration {

@@ -32,33 +32,33 @@ impl Lateness {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// How many latenesses were counted.
+    /// Returns how many latenesses were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The greatest lateness; zero if none was counted.
+    /// Returns the greatest lateness; zero if none was counted.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// The mean lateness, rounded down to ns; zero if none was counted.
+    /// Returns the mean lateness, rounded down to ns; zero if none was counted.
     #[must_use]
     pub fn mean(&self) -> Duration {
         // The mean is at most the greatest lateness, so it fits.
         Duration::from_nanos((self.sum_ns / u128::from(self.count().max(1))) as u64)
     }
 
-    /// The buckets that are not empty, as (the greatest lateness of the bucket, its count).
+    /// Returns the buckets that are not empty, as (the greatest lateness of the bucket, its count).
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let last = |bucket: u32| Duration::from_nanos(u64::MAX.checked_shr(u64::BITS - bucket).unwrap_or(0));
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(move |(at, count)| (last(at), *count))
     }
 
-    /// An upper bound of the lateness that `share` (0 to 1) of all timers did not exceed. It is the
-    /// end of that lateness's bucket, or the maximum if that is less.
+    /// Returns an upper bound of the lateness that `share` (0 to 1) of all timers did not exceed.
+    /// It is the end of that lateness's bucket, or the maximum if that is less.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;

@@ -125,7 +125,7 @@ impl<K: Clock + 'static> Parker<K> {
 }
 
 impl<K: Clock> Parker<K> {
-    /// The clock by which the thread sleeps.
+    /// Returns the clock by which the thread sleeps.
     pub fn clock(&self) -> &K {
         &self.clock
     }
@@ -220,8 +220,8 @@ impl<K: Clock> Parker<K> {
         !state.stopped && !state.orphaned
     }
 
-    /// Whether that driver thread waits here. In a forked child it does if it is the thread that
-    /// forked.
+    /// Returns whether that driver thread waits here. In a forked child it does if it is the thread
+    /// that forked.
     pub(super) fn is_of(&self, driver: usize) -> bool {
         lock(&self.state).driver == driver
     }
@@ -237,13 +237,13 @@ impl<K: Clock> Parker<K> {
         is_due || self.clock.wall_offset() != state.offset || self.clock.stands_still() == state.timed
     }
 
-    /// How often a thread has come out of its sleep here. The causes are alarms, looks at a clock
-    /// that may jump, and spurious wake-ups.
+    /// Returns how often a thread has come out of its sleep here. The causes are alarms, looks at a
+    /// clock that may jump, and spurious wake-ups.
     pub fn wakeups(&self) -> u64 {
         lock(&self.state).wakeups
     }
 
-    /// The instant to which the alarm is set.
+    /// Returns the instant to which the alarm is set.
     pub fn alarm(&self) -> Option<Instant> {
         lock(&self.state).alarm
     }

@@ -77,7 +77,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The offset between two clocks that are read one after the other.
+/// Returns the offset between two clocks that are read one after the other.
 ///
 /// The true offset lies between two bounds. One is the wall minus the steady time read after it;
 /// the other is the wall minus the steady time read before it. The function moves the known offset

@@ -50,7 +50,7 @@ impl Ticks {
         self.length
     }
 
-    /// The tick that contains the instant `now`.
+    /// Returns the tick that contains the instant `now`.
     #[inline]
     #[must_use]
     pub const fn now(self, now: Instant) -> Tick {
@@ -71,7 +71,7 @@ impl Ticks {
         if remainder < length { (quotient, remainder) } else { (quotient + 1, remainder - length) }
     }
 
-    /// The first tick that begins at `at` or later.
+    /// Returns the first tick that begins at `at` or later.
     #[inline]
     #[must_use]
     pub const fn deadline(self, at: Instant) -> Tick {
@@ -79,7 +79,7 @@ impl Ticks {
         quotient + (remainder > 0) as u64
     }
 
-    /// The instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches it.
+    /// Returns the instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches it.
     #[inline]
     #[must_use]
     pub const fn start(self, tick: Tick) -> Instant {

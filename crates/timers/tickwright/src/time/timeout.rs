@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::Instant;
 
-/// The time-out in milliseconds for `poll` and similar calls, which then return once `wake` has
-/// come.
+/// Returns the time-out in milliseconds for `poll` and similar calls, which then return once `wake`
+/// has come.
 ///
 /// `now` and `wake` are instants of the same clock. [`Ticks::start`](crate::time::Ticks::start)
 /// converts the ticks of a queue.
@@ -38,7 +38,7 @@ pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
     })
 }
 
-/// The time-out as a duration, for `ppoll`, `kevent` and other calls that take nanoseconds.
+/// Returns the time-out as a duration, for `ppoll`, `kevent` and other calls that take nanoseconds.
 ///
 /// As in [`timeout_ms`], `now` and `wake` are instants of the same clock. The result is exact. It
 /// is zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.

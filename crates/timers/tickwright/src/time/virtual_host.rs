@@ -76,7 +76,7 @@ impl Shown {
 }
 
 impl VirtualHost {
-    /// A machine that has just started, at the beginning of 1970.
+    /// Creates a machine that has just started, at the beginning of 1970.
     #[must_use]
     pub fn new() -> Self {
         Self::starting_at(Instant::ZERO, 0)
@@ -90,8 +90,8 @@ impl VirtualHost {
         Self::try_starting_at(Instant::ZERO, 0)
     }
 
-    /// A machine whose steady clocks show `now`. Its wall clock shows `now + offset` nanoseconds
-    /// since 1970-01-01 UTC.
+    /// Creates a machine whose steady clocks show `now`. Its wall clock shows `now + offset`
+    /// nanoseconds since 1970-01-01 UTC.
     #[must_use]
     pub fn starting_at(now: Instant, offset: i64) -> Self {
         Self::try_starting_at(now, offset).unwrap_or_else(|| no_memory::<Times>())
@@ -108,25 +108,25 @@ impl VirtualHost {
         Some(Self { times: Arc::new(times) })
     }
 
-    /// The machine's clock of that kind.
+    /// Returns the machine's clock of that kind.
     #[must_use]
     pub fn clock(&self, kind: SystemClock) -> VirtualClock {
         VirtualClock { host: self.clone(), kind }
     }
 
-    /// A clock that stands still while the machine is suspended.
+    /// Returns a clock that stands still while the machine is suspended.
     #[must_use]
     pub fn monotonic(&self) -> VirtualClock {
         self.clock(SystemClock::Monotonic)
     }
 
-    /// A clock that advances while the machine is suspended, too.
+    /// Returns a clock that advances while the machine is suspended, too.
     #[must_use]
     pub fn boot_time(&self) -> VirtualClock {
         self.clock(SystemClock::BootTime)
     }
 
-    /// A clock with the monotonic timeline and the time of day.
+    /// Returns a clock with the monotonic timeline and the time of day.
     #[must_use]
     pub fn real_time(&self) -> VirtualClock {
         self.clock(SystemClock::RealTime)
@@ -175,7 +175,7 @@ impl VirtualHost {
         self.change(|shown| (shown.running, shown.resumed) = (shown.now(), None));
     }
 
-    /// Whether the clocks stand still. They do at first.
+    /// Returns whether the clocks stand still. They do at first.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         lock(&self.times.shown).resumed.is_none()
@@ -212,14 +212,15 @@ impl VirtualHost {
         }
     }
 
-    /// All watchers. The caller holds no lock while it calls them, since a watcher may move the
-    /// clocks or start to watch again.
+    /// Returns all watchers. The caller holds no lock while it calls them, since a watcher may move
+    /// the clocks or start to watch again.
     fn watchers(&self) -> Vec<(SystemClock, Arc<dyn Watcher>)> {
         let watchers = lock(&self.times.watchers);
         watchers.iter().filter_map(|(kind, watcher)| Some((*kind, watcher.upgrade()?))).collect()
     }
 
-    /// When the monotonic clock reaches the next time for which a watcher waits. `None`: one works.
+    /// Returns when the monotonic clock reaches the next time for which a watcher waits. `None`:
+    /// one works.
     fn awaited(&self) -> Option<Instant> {
         let suspended = lock(&self.times.shown).suspended;
         self.watchers().into_iter().try_fold(Instant::MAX, |least, (kind, watcher)| {
@@ -305,7 +306,7 @@ pub struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// The machine of this clock.
+    /// Returns the machine of this clock.
     #[must_use]
     pub fn host(&self) -> &VirtualHost {
         &self.host

@@ -138,7 +138,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
-    /// The deadline of a timer that is pending here; `word` is the timer's word.
+    /// Returns the deadline of a timer that is pending here; `word` is the timer's word.
     pub(crate) fn deadline(&self, p: Link<G>, word: Word) -> Tick {
         match word.whole() {
             Some((deadline, _)) => deadline,
@@ -146,7 +146,7 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Whether a timer that is pending here is due but not yet taken.
+    /// Returns whether a timer that is pending here is due but not yet taken.
     pub(crate) fn is_due(&self, node: &Arc<Node<G>>) -> bool {
         let wheel = &self.wheels[usize::from(node.deferrable)];
         wheel.expiry(&self.records, Link::of(node)) <= self.now
@@ -210,22 +210,22 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// How many timers are pending, including deferrable ones.
+    /// Returns how many timers are pending, including deferrable ones.
     pub(crate) fn len(&self) -> usize {
         self.len[0] + self.len[1]
     }
 
-    /// The next tick at which a driver must wake: deferrable timers do not count.
+    /// Returns the next tick at which a driver must wake: deferrable timers do not count.
     pub(crate) fn next_wake(&self) -> Option<Tick> {
         self.wheels[0].next_wake(&self.records)
     }
 
-    /// The exact expiry of the first timer that is not deferrable.
+    /// Returns the exact expiry of the first timer that is not deferrable.
     pub(crate) fn next_expiry(&self) -> Option<Tick> {
         self.wheels[0].next_expiry(&self.records)
     }
 
-    /// Whether nothing is due at `until`, deferrable or not.
+    /// Returns whether nothing is due at `until`, deferrable or not.
     pub(crate) fn is_done(&self, until: Tick) -> bool {
         self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > until))
     }
@@ -309,7 +309,8 @@ impl<G: WheelGeometry> Set<G> {
         set
     }
 
-    /// The shard with this number. The number is also returned, as the `u32` that timers store.
+    /// Returns the shard with this number. The number is also returned, as the `u32` that timers
+    /// store.
     pub(crate) fn shard(&self, number: usize) -> Option<(u32, &Base<G>)> {
         // There are fewer than 2^32 shards.
         Some((u32::try_from(number).ok()?, self.bases.get(number)?))

@@ -14,8 +14,8 @@ pub(super) fn boot_time() -> u64 {
     since_start(clock_gettime(ClockId::Boottime))
 }
 
-/// The time since the machine's start is never negative. In nanoseconds it fits a `u64` for 584
-/// years.
+/// Returns the time since the machine's start is never negative. In nanoseconds it fits a `u64` for
+/// 584 years.
 #[inline]
 fn since_start(time: Timespec) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
