@@ -160,7 +160,7 @@ pub struct Rejected<V> {
     pub value: V,
 }
 
-error_texts! { [V] Rejected<V>: Self { reason, .. } => reason }
+error_texts! { Rejected<V>, V: Self { reason, .. } => reason }
 
 /// Lets `?` drop the value. A function needs this if the value borrows a node that the function's
 /// error must not borrow.

@@ -54,7 +54,7 @@ macro_rules! const_unless_loom {
 }
 
 /// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }` has the patterns
-/// of a `match`, and `[T]` before a `TYPE<T>`. A literal is a format string. Any other text
+/// of a `match`, and `, T` after a `TYPE<T>`. A literal is a format string. Any other text
 /// implements `Display`, and stands in parentheses unless it is a name.
 #[doc(hidden)]
 #[macro_export]
@@ -65,7 +65,7 @@ macro_rules! error_texts {
     (@write $f:ident, $text:expr) => {
         core::fmt::Display::fmt(&$text, $f)
     };
-    ($([$generic:ident])? $error:ty: $($case:pat => $text:tt),+ $(,)?) => {
+    ($error:ty $(, $generic:ident)?: $($case:pat => $text:tt),+ $(,)?) => {
         impl $(<$generic>)? core::fmt::Display for $error {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 match self { $($case => $crate::error_texts!(@write f, $text)),+ }

@@ -60,8 +60,8 @@ pub enum TryRecvError {
     Closed,
 }
 
-error_texts! { [T] SendError<T>: _ => NO_RECEIVER }
-error_texts! { [T] TrySendError<T>:
+error_texts! { SendError<T>, T: _ => NO_RECEIVER }
+error_texts! { TrySendError<T>, T:
     Self::Full(_) => "the mailbox is full: wait with send, or give it more room",
     Self::Closed(_) => NO_RECEIVER,
 }

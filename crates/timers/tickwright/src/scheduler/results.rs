@@ -56,7 +56,7 @@ impl<P> fmt::Debug for Refused<P> {
     }
 }
 
-error_texts! { [P] Refused<P>: Self { reason, .. } => reason }
+error_texts! { Refused<P>, P: Self { reason, .. } => reason }
 
 impl<P> From<Refused<P>> for Refusal {
     fn from(refused: Refused<P>) -> Self {
