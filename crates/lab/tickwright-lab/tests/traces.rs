@@ -154,6 +154,8 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
     folder.write("mine.csv", csv());
     folder.write("mine.twt", "precious");
     folder.refused("import mine.csv", &["'mine.twt' exists: name the file"]);
+    folder.refused("import mine.csv --out ./mine.csv", &["--out names the source itself"]);
+    assert_eq!(folder.read("mine.csv"), csv());
     let guessed = "it was taken for text of the Linux kernel's timer events: --source names another";
     let cases: [(&str, &[u8], &[&str]); 5] = [
         ("no.txt", b"nothing of a timer\n", &["'no.txt' cannot be imported: line 1: no line is a", guessed]),

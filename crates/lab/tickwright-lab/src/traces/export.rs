@@ -60,7 +60,7 @@ impl ExportArgs {
             let why = "a Parquet file is binary: name a file with --out FILE.parquet";
             return Err(LabError::usage(why));
         }
-        if out.canonicalize().is_ok_and(|out| self.trace.canonicalize().is_ok_and(|from| from == out)) {
+        if output::is_same_file(out, &self.trace) {
             return Err(LabError::usage("--out names the trace itself: name another file"));
         }
         let file = TextFile::open(out)?;

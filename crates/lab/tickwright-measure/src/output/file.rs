@@ -44,6 +44,12 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || end_of_links(path).is_ok_and(is_one)
 }
 
+/// Whether two paths lead to one file that exists, through links too.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
 /// A file that is written beside the report and opened before the run. The file appears complete or
 /// not at all.
 #[derive(Debug)]

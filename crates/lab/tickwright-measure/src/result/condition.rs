@@ -12,6 +12,8 @@ use crate::stats::{mean, quantile, summarise};
 pub struct Condition {
     text: String,
     statistic: Statistic,
+    /// The statistic as series name it whose samples are a percentile of each round: `p50`, `max`.
+    at: String,
     series: String,
     labels: Vec<(String, String)>,
     /// One of [`SIGNS`].
@@ -58,6 +60,7 @@ impl FromStr for Condition {
         let wrong = |what: &str| format!("'{text}': {what}; {FORM}");
         let (statistic, rest) = text.split_once('(').ok_or_else(|| wrong("no '(' after the statistic"))?;
         let (inside, rest) = rest.rsplit_once(')').ok_or_else(|| wrong("no ')' after the series"))?;
+        let at = statistic.trim().replace("median", "p50");
         let statistic = Statistic::parse(statistic.trim())
             .ok_or_else(|| wrong("the statistic is none of min, median, mean, max, p1 to p99.99"))?;
         let (series, labels) = match inside.split_once('[') {
@@ -81,6 +84,7 @@ impl FromStr for Condition {
         Ok(Self {
             text: text.to_owned(),
             statistic,
+            at,
             series: series.trim().to_owned(),
             labels: labels.collect::<Result<_, _>>()?,
             sign,
@@ -161,11 +165,15 @@ impl Condition {
         if any { Ok(found) } else { Err(format!("'{self}': there is no such series; {}", names(report))) }
     }
 
+    /// A condition that does not name the label `at` is about the percentile of its statistic. It is
+    /// about no reference row, such as `(floor)`, unless it names one.
     fn is_about(&self, series: &Series) -> bool {
-        let has = |(key, value): &(String, String)| {
-            series.labels.get(key).map(Label::to_string).is_some_and(|own| own == *value)
-        };
-        series.name == self.series && self.labels.iter().all(has)
+        let own = |key: &str| series.labels.get(key).map(Label::to_string);
+        let is_named = |key: &str| self.labels.iter().any(|(name, _)| name == key);
+        series.name == self.series
+            && self.labels.iter().all(|(key, value)| own(key).is_some_and(|own| own == *value))
+            && (is_named("at") || own("at").is_none_or(|at| at == self.at))
+            && (is_named("structure") || own("structure").is_none_or(|row| !row.starts_with('(')))
     }
 }
 

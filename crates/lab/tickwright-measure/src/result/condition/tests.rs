@@ -33,6 +33,26 @@ fn series_are_chosen_by_name_and_labels_and_judged_by_a_statistic() {
 }
 
 #[test]
+fn a_condition_is_about_the_percentile_of_its_statistic_and_about_no_reference_row() {
+    let mut report = report();
+    let of = |structure: &'static str, at: &'static str| {
+        labels([("structure", structure.into()), ("at", at.into())])
+    };
+    let rows = [("list/hook", "p50", 10.0), ("list/hook", "p99", 90.0), ("list/hook", "max", 9000.0)];
+    let rows = rows.into_iter().chain([("(floor)", "p99", 100.0)]);
+    report.series = rows.map(|(row, at, ns)| Series::new("insert", Unit::Ns, of(row, at)).of([ns])).collect();
+    let found = |condition: &str| -> Vec<f64> {
+        let condition: Condition = condition.parse().unwrap();
+        condition.fulfilled(&report).unwrap().into_iter().map(|(_, value)| value).collect()
+    };
+    assert_eq!(found("p99(insert) > 50ns"), [90.0]);
+    assert_eq!(found("p99(insert) > 90ns"), []);
+    assert_eq!((found("median(insert) > 1ns"), found("max(insert) > 1ns")), (vec![10.0], vec![9000.0]));
+    assert_eq!(found("p99(insert[structure=(floor)]) > 50ns"), [100.0]);
+    assert_eq!(found("mean(insert[at=max]) > 50ns"), [9000.0]);
+}
+
+#[test]
 fn a_condition_that_cannot_be_read_says_why() {
     for (text, why) in [
         ("insert > 5", "no '('"),
