@@ -3,15 +3,15 @@
 //! ```text
 //!   kind 1 | codec 1 | 0 0 | stored 4 | plain 4 | crc 4 | stored bytes ...
 //! ```
-//! Numbers are little-endian. The checksum (CRC-32, IEEE) is over the twelve bytes before it and
-//! the stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
+//! Numbers are little-endian. The checksum (CRC-32, IEEE) covers the twelve bytes before it and the
+//! stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
 
 use std::io::Read;
 
 use crate::error::TraceError;
 
-/// The first bytes of a file. Like those of PNG, they reveal a transfer that changed line ends or
-/// high bits.
+/// The first bytes of a file. Like the first bytes of PNG, they reveal a transfer that changed line
+/// ends or high bits.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TWT\r\n\x1a\n";
 
 pub(crate) const HEADER: u8 = 1;
@@ -36,14 +36,14 @@ pub(crate) const MOST_KEPT: usize = 1 << 20;
 /// The most remarks.
 pub(crate) const MOST_REMARKS: usize = 256;
 
-/// The most bytes of all names and notes of a file. Names compress a hundredfold. Without this
-/// bound, a small file could make a reader allocate gigabytes.
+/// The most bytes of all names and notes of a file. Names can compress a hundredfold, so without
+/// this bound a small file could make a reader allocate gigabytes.
 pub(crate) const MOST_TEXT: usize = 1 << 26;
 
 /// The bytes of a block before its stored bytes.
 const HEAD: usize = 16;
 
-/// Appends a block to `out`. `plain` is not longer than [`MOST`].
+/// Appends a block to `out`. `plain` must not be longer than [`MOST`].
 pub(crate) fn append(out: &mut Vec<u8>, kind: u8, plain: &[u8]) {
     let packed = lz4_flex::block::compress(plain);
     let (codec, stored) = if packed.len() < plain.len() { (1, &packed[..]) } else { (0, plain) };

@@ -1,10 +1,10 @@
-//! Sources that limit the bytes of one piece, so that a piece takes bounded memory.
+//! Sources with a limit for the bytes of one piece, so that reading a piece takes bounded memory.
 
 use core::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// How many bytes may be read until the next piece begins.
+/// How many bytes can still be read before the next piece begins.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     most: usize,
@@ -16,7 +16,7 @@ impl Limit {
         Self { most, left: Rc::new(Cell::new(most)) }
     }
 
-    /// Another piece begins.
+    /// Begins another piece.
     pub(crate) fn renew(&self) {
         self.left.set(self.most);
     }

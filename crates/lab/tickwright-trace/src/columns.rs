@@ -3,10 +3,10 @@
 //! ```text
 //!   count | times | kinds | timers | threads | processors | queues | sites | delays | periods
 //! ```
-//! Each column has one number for each event. The last two columns have one for each event that
-//! arms a timer. A time is stored as the difference from the previous event's time. A deadline is
-//! stored as a delay: the deadline minus the event's time. Neighbors in a column are alike, so the
-//! columns compress well.
+//! Each column has one number for each event. The last two columns have one number for each event
+//! that arms a timer. A time is stored as the difference from the previous event's time. A deadline
+//! is stored as a delay: the deadline minus the event's time. Neighbors in a column are alike, so
+//! the columns compress well.
 
 use crate::event::{Event, Ns, What};
 use crate::number::{put, put_signed, take, take_as, take_signed};
@@ -39,7 +39,7 @@ pub(crate) fn encode(events: &[Event], bytes: &mut Vec<u8>) {
     armed().for_each(|(_, (_, period))| put(bytes, period));
 }
 
-/// Reads columns into `events`. `None` if the columns are damaged.
+/// Reads columns into `events`. Returns `None` if the columns are damaged.
 pub(crate) fn decode(mut bytes: &[u8], events: &mut Vec<Event>) -> Option<()> {
     let bytes = &mut bytes;
     events.clear();

@@ -9,7 +9,7 @@ use std::io;
 pub enum TraceError {
     /// The system refused to read or to write.
     Io(io::Error),
-    /// The file is no trace.
+    /// The file is not a trace.
     Foreign,
     /// The file is empty.
     Empty,

@@ -1,20 +1,21 @@
 //! One thing that happened to one timer.
 
-/// Nanoseconds on the clock of a trace, from its start. Negative before it.
+/// Nanoseconds on the clock of a trace, from its start. Times before the start are negative.
 pub type Ns = i64;
 
-/// A deadline that the source does not tell, or that never comes. Such an arm has no delay.
+/// A deadline that the source does not state, or that never comes. Such an arm has no delay.
 ///
-/// The kernel arms timers that must never fire, and it arms timers on clocks that a trace may not
-/// show. A replay treats this deadline as one after the end of the trace.
+/// For example, the kernel arms timers that must never fire, and timers on clocks that a trace does
+/// not show. A replay treats such a deadline as later than the end of the trace.
 pub const UNKNOWN: Ns = Ns::MAX;
 
 /// One thing that happened to one timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// When. A later event may have an earlier time if the source does not order its events.
+    /// When the event happened. A later event can have an earlier time if the source does not order
+    /// its events.
     pub time: Ns,
-    /// Which timer. Names one timer from its first event to the end of the trace.
+    /// The timer's number, which names one timer from its first event to the end of the trace.
     pub timer: u64,
     /// What happened.
     pub what: What,
@@ -41,14 +42,14 @@ impl Event {
 pub enum What {
     /// The timer was not pending, and is pending from now on.
     Arm {
-        /// When it is due; [`UNKNOWN`] if nobody knows.
+        /// When the timer is due; [`UNKNOWN`] if the trace does not say.
         deadline: Ns,
         /// The timer's period in ns; 0: it expires once.
         period: u64,
     },
     /// The timer was pending, and now has another deadline.
     Rearm {
-        /// When it is due now; [`UNKNOWN`] if nobody knows.
+        /// The new deadline; [`UNKNOWN`] if the trace does not say.
         deadline: Ns,
         /// The timer's period in ns; 0: it expires once.
         period: u64,
@@ -60,7 +61,7 @@ pub enum What {
 }
 
 impl What {
-    /// The name in text.
+    /// Returns the name that text formats use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,13 +72,13 @@ impl What {
         }
     }
 
-    /// The deadline, if the event armed the timer and the deadline is not [`UNKNOWN`].
+    /// Returns the deadline, if the event armed the timer and the deadline is not [`UNKNOWN`].
     #[must_use]
     pub fn deadline(self) -> Option<Ns> {
         self.armed().map(|(deadline, _)| deadline).filter(|&deadline| deadline != UNKNOWN)
     }
 
-    /// The deadline and the period, if the event armed the timer.
+    /// Returns the deadline and the period, if the event armed the timer.
     #[must_use]
     pub const fn armed(self) -> Option<(Ns, u64)> {
         match self {

@@ -40,15 +40,15 @@ pub struct Base {
 }
 
 impl Header {
-    /// Creates the header of a trace whose source alone is known.
+    /// Creates a header in which only the source is known.
     #[must_use]
     pub fn of(source: impl Into<String>) -> Self {
         let made_by = concat!("tickwright ", env!("CARGO_PKG_VERSION")).into();
         Self { source: source.into(), made_by, ..Self::default() }
     }
 
-    /// Reads a header from JSON. This and [`json`](Self::json) are compiled once, and not for each
-    /// source and target of a trace.
+    /// Reads a header from JSON. This function and [`json`](Self::json) are not generic, so they
+    /// are compiled once and not for each type of source and target.
     pub(crate) fn parse(json: &[u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(json)
     }
@@ -70,11 +70,11 @@ pub struct Lost {
     pub note: String,
 }
 
-/// What the writer of a trace counted and a reader of its figures must know. For example, an import
+/// A count by the writer of a trace that a reader of its figures must know. For example, an import
 /// counts the events that it could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// How many. 0: the words stand alone.
+    /// The number. 0: the words are shown without a number.
     pub count: u64,
     /// The words that follow the number.
     pub words: String,
@@ -117,13 +117,13 @@ impl Names {
         self.0.get(at).map(String::as_str)
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no name.
+    /// Whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

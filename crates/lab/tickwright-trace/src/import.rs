@@ -6,9 +6,12 @@
 //! | [`kernel`] | the Linux kernel's timer events: text of ftrace, trace-cmd, perf, babeltrace |
 //! | [`perfetto`] | the same events in a trace of Perfetto, as on Android |
 //!
-//! Each of them, and [`from_csv`](crate::text::from_csv), reads a source that is packed with gzip
-//! too. [`Source::guess`] finds out which of them a source is for. What they could not read is
-//! counted, in [`Imported`] and in the trace itself ([`Remark`]).
+//! [`from_csv`](crate::text::from_csv) reads CSV. All four unpack a source that is packed with
+//! gzip. [`Source::guess`] finds out which of them reads a given source. They count the events that
+//! they could not read, in [`Imported`] and in the trace itself ([`Remark`]).
+//!
+//! To add a format, add a module here, a variant of [`Source`] and its recognition in `guess.rs`,
+//! and the same variant with its arm in the command's `tickwright-lab/src/traces/import.rs`.
 
 pub mod chrome;
 pub mod kernel;
@@ -35,16 +38,16 @@ use crate::writer::Writer;
 pub struct Imported {
     /// Lines of the source; 0 if it has none.
     pub lines: u64,
-    /// Timer events that could not be read; they are lines, or events of a browser.
+    /// Timer events that could not be read. They are lines, or events of a browser.
     pub unreadable: u64,
-    /// Where the source is damaged, and how. The trace holds the events before the damage.
+    /// How and where the source is damaged. The trace holds the events before the damage.
     pub damage: Option<String>,
     /// Events of the trace.
     pub events: u64,
 }
 
 impl Imported {
-    /// Writes into the trace what its readers must know.
+    /// Writes the remarks that a reader of the trace needs.
     fn remark<W: Write>(&self, writer: &mut Writer<W>) -> Result<(), TraceError> {
         if self.unreadable > 0 {
             writer.remark(self.unreadable, Remark::UNREADABLE)?;

@@ -1,5 +1,5 @@
-//! Traces of timers: which timers a program armed, moved, cancelled and delivered, when, and on
-//! which thread.
+//! Traces of timers: the timers that a program armed, re-armed and cancelled and that expired, with
+//! the time and the thread of each event.
 //!
 //! ```text
 //!   program, kernel log, browser -> Event -> Writer -> file.twt -> Reader -> Event
@@ -73,25 +73,26 @@
 //! | 128 | remark | number (0: none), then the words that follow it, UTF-8, at most 4,096 bytes |
 //! | 128 and above | may be skipped | |
 //!
-//! A file has at most 2^20 names of each table, 2^20 losses and 256 queues. A note has at most
-//! 4,096 bytes, and so has the name of a queue, even in the header. All names of tables and all
+//! A file has at most 2^20 names of each table, 2^20 losses and 256 queues. A note and the name of
+//! a queue each have at most 4,096 bytes, also a name in the header. All names of tables and all
 //! notes together have at most 2^26 bytes.
 //!
-//! The end block counts all lost events: those of the losses in the file, and those of losses
-//! beyond these limits. A loss of an unknown number of events counts as 0.
+//! The end block counts all lost events: those that the file's loss blocks report, and those of
+//! losses that these limits kept out of the file. A loss of an unknown number of events counts as
+//! 0.
 //!
-//! A remark is what the writer of the trace counted and a reader of its figures must know: `3`,
-//! `timer events could not be read and are left out`. Events mean the same without it. A file has
-//! at most 256 remarks, and their words belong to the 2^26 bytes. Older files have none, and older
-//! readers skip them.
+//! A remark holds a count that the writer of the trace made and that a reader of its figures must
+//! know, for example `3` with `timer events could not be read and are left out`. A reader that
+//! ignores remarks still understands every event. A file has at most 256 remarks, and their words
+//! count toward the 2^26 bytes. Older files have no remarks, and older readers skip them.
 //!
 //! Each table of names counts from 1 in the order of its blocks. A name stands before the first
-//! event that uses it. A block of any other kind is damage. Nothing follows the end. A file without
-//! an end was not finished: its writer was killed, or is still writing.
+//! event that uses it. A block of an unknown kind below 128 is damage. Nothing follows the end
+//! block. A file without an end was not finished: its writer was killed, or is still writing.
 //!
-//! Numbers in blocks take one to ten bytes (LEB128). Each byte has seven bits of the number, the
-//! lowest first; its high bit says that more bytes follow. A signed number is doubled, and a
-//! negative one is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! Numbers in blocks take one to ten bytes (LEB128). Each byte holds seven bits of the number, the
+//! lowest bits first, and its high bit says whether more bytes follow. A signed number is doubled,
+//! and a negative one is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
 //!
 //! ## Header
 //!
@@ -123,32 +124,29 @@
 //! | delays | each arm and re-arm | signed, ns: the deadline, from the event's time |
 //! | periods | each arm and re-arm | ns, 0 for a timer that expires once |
 //!
-//! A deadline of 2^63 - 1 means that the delay is unknown: the source does not state it, or the
-//! timer never expires.
+//! A deadline of 2^63 - 1 means that the delay is unknown: the source does not state the deadline,
+//! or the timer never expires.
 //!
-//! Times may go backwards: some sources do not order the events of several processors. Sums are
-//! modulo 2^64.
-//!
-//! *Arm*: the timer was not pending; *re-arm*: it was. *Cancel*: the timer was pending, and no
-//! longer is. *Fire*: it expired. A periodic timer stays pending when it fires.
+//! Times can go backwards: some sources do not order the events of several processors. Readers add
+//! differences modulo 2^64. *Arm*: the timer was not pending; *re-arm*: it was. *Cancel*: the timer
+//! was pending and was removed. *Fire*: it expired. A periodic timer stays pending when it fires.
 //!
 //! ## Damage
 //!
-//! A reader names a damaged block by the position of its first byte and returns what precedes it.
-//! It does not look for a later whole block: the events there may refer to lost events, and would
-//! mislead.
+//! A reader names a damaged block by the position of its first byte and returns the events before
+//! that block. It does not look for a later whole block: events there can refer to events that were
+//! lost, so they would mislead.
 //!
 //! ## Text and tables
 //!
-//! CSV has the columns
-//! `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site, count, note`. JSON lines
-//! have the same fields, one object a line. Threads, queues and sites are written by name; an
-//! unknown value is empty or `null`, also an unknown deadline. A row of the kind `lost` is a loss
-//! and one of the kind `remark` a remark: `count` is the number (empty: unknown, or none), and
-//! `note` the words. An import reads both, and between the rows of CSV also a line such as
-//! `Lost 7 events`. Parquet files have the columns of CSV up to `site`, and `event`, the number of
-//! the event from 0; their metadata have the losses and remarks. `docs/fleet.md` has the types of
-//! the columns, and queries.
+//! CSV has the columns `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site,
+//! count, note`. JSON lines have the same fields, one object per line. Threads, queues and sites
+//! are written by name; an unknown value, also an unknown deadline, is empty or `null`. A row of
+//! the kind `lost` is a loss, and a row of the kind `remark` is a remark. Their `count` is the
+//! number (empty: unknown, or none), and their `note` has the words. An import reads both kinds of
+//! rows, and also a line between the rows of CSV such as `Lost 7 events`. Parquet files have the
+//! columns of CSV up to `site`, and also `event`, which numbers the events from 0. Their metadata
+//! have the losses and remarks. `docs/fleet.md` has the types of the columns and example queries.
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -1,5 +1,6 @@
-//! Numbers of one to ten bytes: seven bits a byte, the lowest first, and a bit that says whether
-//! more follow (LEB128). Signed numbers alternate in sign: 0, -1, 1, -2, ...
+//! Numbers of one to ten bytes: each byte holds seven bits, the lowest first, and a bit that says
+//! whether more bytes follow (LEB128). Signed numbers are mapped to unsigned ones in the order 0,
+//! -1, 1, -2, ...
 
 /// Appends a number.
 #[inline]
@@ -17,20 +18,20 @@ pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, unsigned(number));
 }
 
-/// The number that stands for a signed one.
+/// Returns the unsigned number that encodes a signed one.
 #[inline]
 pub(crate) const fn unsigned(number: i64) -> u64 {
     (number as u64) << 1 ^ (number >> 63) as u64
 }
 
-/// The signed number that a number stands for.
+/// Returns the signed number that an unsigned one encodes.
 #[inline]
 pub(crate) const fn signed(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Removes a number from the front of the bytes. `None` if the number is cut off, or has more than
-/// 64 bits.
+/// Removes a number from the front of the bytes. Returns `None` if the number is cut off, or has
+/// more than 64 bits.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;

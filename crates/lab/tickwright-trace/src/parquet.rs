@@ -1,4 +1,4 @@
-//! Traces as Parquet files, for engines that query columns of many files.
+//! Traces as Parquet files, for engines that query the columns of many files.
 //!
 //! ```text
 //!   event time_ns kind   timer deadline_ns period_ns thread cpu  base site
@@ -6,13 +6,13 @@
 //!       1   90000 cancel     7        NULL      NULL worker   0  NULL NULL
 //! ```
 //! One row per event. `event` numbers the events from 0, because rows of a table have no order, and
-//! times may be equal or step back. The other columns are the same as in CSV. An unknown value is
-//! `NULL`.
+//! times can be equal or go backwards. The other columns are the same as in CSV. An unknown value
+//! is `NULL`.
 //!
 //! The metadata of the file have the header of the trace as JSON (`tickwright.header`). If the end
-//! was read, they also have the number of lost events (`tickwright.lost_events`). A trace that
-//! ended too early has its error (`tickwright.damage`). The remarks of the trace are one text
-//! (`tickwright.remarks`).
+//! of the trace was read, the metadata also have the number of lost events
+//! (`tickwright.lost_events`). For a trace that ended too early, they have the error
+//! (`tickwright.damage`). They hold all remarks of the trace as one text (`tickwright.remarks`).
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::error::TraceError;
 use crate::event::Event;
 use crate::reader::Reader;
 
-/// The columns. Columns of text are encoded as dictionaries.
+/// The columns. The columns of text use dictionary encoding.
 const SCHEMA: &str = "message trace {
     required int64 event;
     required int64 time_ns;
@@ -44,8 +44,8 @@ const SCHEMA: &str = "message trace {
     optional binary site (STRING);
 }";
 
-/// A row group ends with the first block that brings it to this many rows. The writer keeps the
-/// events of one row group in memory, some 50 bytes each.
+/// A row group ends with the first block after which it has at least this many rows. The writer
+/// keeps the events of one row group in memory, some 50 bytes per event.
 const ROWS: usize = 1 << 18;
 
 /// How many rows are converted at once.
@@ -53,17 +53,17 @@ const BATCH: usize = 4096;
 
 /// Writes a trace as a Parquet file. Returns the number of events.
 ///
-/// Memory is bounded by a row group of 262,144 events and by the names of the trace. It grows by
-/// some kB for each row group.
+/// Memory is bounded by a row group of 262,144 events and by the names of the trace. Each row group
+/// adds some kB.
 ///
 /// # Errors
-/// The errors of [`Reader::next_block`]: the file is then complete and has the events before the
+/// The errors of [`Reader::next_block`]. The file is then complete, with the events before the
 /// damage. [`TraceError::Io`] if the file cannot be written.
 pub fn to_parquet<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W) -> Result<u64, TraceError> {
     write(reader, to, ROWS)
 }
 
-/// Writes row groups of `rows` events, or some more.
+/// Writes row groups of `rows` events or slightly more.
 fn write<R: Read, W: Write + Send>(reader: &mut Reader<R>, to: W, rows: usize) -> Result<u64, TraceError> {
     let mut table = Table::new(to).map_err(failed)?;
     let done = loop {
@@ -114,7 +114,7 @@ impl<W: Write + Send> Table<W> {
             .set_created_by(concat!("tickwright version ", env!("CARGO_PKG_VERSION")).into())
             .set_compression(Compression::LZ4_RAW)
             .set_statistics_enabled(EnabledStatistics::Chunk);
-        // Neighbors in this column are close to one another, and seldom equal.
+        // Adjacent values in this column are close but seldom equal.
         for name in ["event", "time_ns", "timer", "deadline_ns"] {
             let column = ColumnPath::from(name);
             properties = properties

@@ -41,7 +41,7 @@ pub struct Profile {
     /// Expiries.
     pub fires: u64,
     /// Cancels and expiries of timers that were not pending. Such a timer was armed before the
-    /// trace or in lost events, or had ended.
+    /// trace began or in an event that was lost, or it had already ended.
     pub unseen_arms: u64,
     /// Timers that were pending at the end.
     pub pending_at_end: u64,
@@ -65,23 +65,23 @@ pub struct Profile {
     pub cluster: Spread,
     /// The tick of [`cluster`](Self::cluster).
     pub tick_ns: u64,
-    /// Expiries of periodic timers: timers with a period, and timers that are armed with the same
-    /// delay again and again.
+    /// Expiries of periodic timers. Timers that are repeatedly armed with the same delay count as
+    /// periodic, as do timers with a period.
     pub periodic_fires: u64,
-    /// The commonest periods.
+    /// The most common periods.
     pub periods: Vec<Share>,
     /// Which threads arm and cancel, the busiest first.
     pub threads: Vec<Actor>,
-    /// Cancels and re-arms by a thread that had not armed the timer.
+    /// Cancels and re-arms by a thread that did not arm the timer.
     pub remote: u64,
     /// The sites that arm the most timers.
     pub sites: Vec<Actor>,
 }
 
-/// What a thread did, or what was done at a place in the program.
+/// What a thread did, or what happened at one place in the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Actor {
-    /// Its name; empty if unknown.
+    /// The name of the thread or place; empty if unknown.
     pub name: String,
     /// Arms and re-arms.
     pub arms: u64,
@@ -117,17 +117,17 @@ pub struct Describer {
 }
 
 impl Describer {
-    /// Creates a describer that counts expiries by ticks of `tick_ns` (0 is treated as 1 ms).
+    /// Creates a describer that groups expiries by ticks of `tick_ns` ns (0 is treated as 1 ms).
     #[must_use]
     pub fn new(tick_ns: u64) -> Self {
         let tick_ns = if tick_ns == 0 { 1_000_000 } else { tick_ns };
         Self { tick_ns, now: Ns::MIN, expiring: (i64::MIN, 0), ..Self::default() }
     }
 
-    /// Takes in the next event. Cost: O(1) amortised.
+    /// Adds the next event to the figures. Cost: O(1) amortized.
     pub fn push(&mut self, event: &Event) {
         let start = *self.first.get_or_insert(event.time);
-        // Times of several processors may step back a little.
+        // Times from several processors can go backwards a little.
         self.now = self.now.max(event.time);
         self.profile.events += 1;
         let thread = self.threads.entry(event.thread).or_default();

@@ -1,4 +1,4 @@
-//! Traces from files, as streams.
+//! Reads traces from files, as streams.
 
 use std::io::Read;
 
@@ -35,7 +35,7 @@ impl<R: Read> Reader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// Every [`TraceError`] except the errors of text.
+    /// Every [`TraceError`] except [`TraceError::Line`], which only text has.
     pub fn new(mut from: R) -> Result<Self, TraceError> {
         let mut first = Vec::new();
         from.by_ref().take(MAGIC.len() as u64 + 2).read_to_end(&mut first)?;
@@ -104,14 +104,14 @@ impl<R: Read> Reader<R> {
         &self.lost
     }
 
-    /// What a reader of the figures must know, from the blocks that were read.
+    /// The remarks, which a reader of the figures must know, from the blocks that were read.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
 
-    /// How many events the source lost in all, as the end of the file states. The number covers the
-    /// losses that [`lost`](Self::lost) returns and the losses beyond the limits of the format.
-    /// Losses of an unknown number count as 0. `None`: the end was not read.
+    /// How many events the source lost in all, as the end of the file states. The number includes
+    /// losses that [`lost`](Self::lost) does not return because of the format's limits. A loss of
+    /// an unknown number of events counts as 0. `None` if the end was not read.
     pub fn lost_total(&self) -> Option<u64> {
         self.lost_total
     }
@@ -126,12 +126,12 @@ impl<R: Read> Reader<R> {
         self.is_complete
     }
 
-    /// Returns the next events, some thousands at most. `None` at the end.
+    /// Returns the next events, at most 4,096, or `None` at the end.
     ///
     /// # Errors
     /// [`TraceError::CutOff`] and [`TraceError::Damaged`] name the block; earlier calls have
-    /// returned the events before it. [`TraceError::Io`]. After an error no more events are
-    /// returned.
+    /// returned the events before that block. [`TraceError::Io`] if the source cannot be read.
+    /// After an error no more events are returned.
     pub fn next_block(&mut self) -> Result<Option<&[Event]>, TraceError> {
         while !self.ended {
             let found = self.block().and_then(|block| match block {
@@ -165,7 +165,7 @@ impl<R: Read> Reader<R> {
     /// Returns all events that [`next_block`](Self::next_block) has not returned yet.
     ///
     /// # Errors
-    /// As [`next_block`](Self::next_block).
+    /// The errors of [`next_block`](Self::next_block).
     pub fn read_to_end(&mut self) -> Result<Vec<Event>, TraceError> {
         let mut all = Vec::new();
         while let Some(block) = self.next_block()? {
@@ -183,7 +183,7 @@ impl<R: Read> Reader<R> {
         self.buffer.read(&mut self.from, self.position, self.read)
     }
 
-    /// Takes in the block in the buffer. Returns whether the block has events.
+    /// Processes the block in the buffer. Returns whether the block has events.
     fn take(&mut self, kind: u8) -> Result<bool, TraceError> {
         if self.is_complete {
             return Err(self.damaged("it comes after the end"));
@@ -202,7 +202,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Takes in a block of numbers and a text.
+    /// Processes a block that holds numbers and a text.
     fn take_text(&mut self, kind: u8) -> Option<()> {
         let mut bytes = &self.buffer.plain[..];
         let first = take(&mut bytes)?;
@@ -218,7 +218,7 @@ impl<R: Read> Reader<R> {
             return None;
         }
         let text = core::str::from_utf8(bytes).ok()?.to_owned();
-        // The names of queues are few.
+        // A file has few queues, so their names do not count toward the limit.
         let counted = if kind == block::BASE { 0 } else { text.len() };
         self.text = self.text.checked_add(counted).filter(|&text| text <= block::MOST_TEXT)?;
         match kind {

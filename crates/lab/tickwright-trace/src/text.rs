@@ -7,9 +7,9 @@
 //!   95000,lost,,,,,,,,12,the buffer was full
 //!   95000,remark,,,,,,,,3,timer events could not be read and are left out
 //! ```
-//! One row per event. Threads, queues and sites are written by name. An unknown value is empty, and
-//! so is an unknown deadline. A row `lost` is a [loss](crate::Lost) of the source, and a row
-//! `remark` is a [remark](Remark); they have a number and words instead of a timer.
+//! One row per event. Threads, queues and sites are written by name. An unknown value, also an
+//! unknown deadline, is empty. A row `lost` is a [loss](crate::Lost) of the source, and a row
+//! `remark` is a [remark](Remark); these rows have a number and words instead of a timer.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 
@@ -40,17 +40,17 @@ struct Row<'t> {
     base: Option<&'t str>,
     #[serde(default)]
     site: Option<&'t str>,
-    /// Of a row that is no event; such a row is written as [`Told`].
+    /// For a loss or a remark only; such a row is written as [`Told`].
     #[serde(default, skip_serializing)]
     count: Option<u64>,
     #[serde(default, skip_serializing)]
     note: Option<&'t str>,
 }
 
-/// What a trace says beside its events: a loss, or a remark.
+/// A loss or a remark: what a trace states in addition to its events.
 #[derive(Debug, Serialize)]
 struct Told<'t> {
-    /// Of a remark, the time of the event before it.
+    /// The time of the loss. For a remark, the time of the event before it.
     time_ns: Ns,
     kind: &'static str,
     count: Option<u64>,
@@ -91,8 +91,8 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// What happened. The error says what is wrong. An empty deadline is unknown; `has_deadlines`
-    /// says whether there is a column of them.
+    /// Returns what happened, or what is wrong with the row. An empty deadline is unknown.
+    /// `has_deadlines` says whether the file has a column of deadlines.
     fn what(&self, has_deadlines: bool) -> Result<What, String> {
         let armed = || {
             let deadline = self.deadline_ns.or(has_deadlines.then_some(UNKNOWN));
@@ -109,8 +109,8 @@ impl<'t> Row<'t> {
     }
 }
 
-/// Calls `put` for each event of a trace, each loss and each remark. What is wrong with the end of
-/// the trace is a remark too.
+/// Calls `put` for each event of a trace, each loss and each remark. If the end of the trace is
+/// damaged or missing, a last remark says so.
 fn each_row<R: Read>(
     reader: &mut Reader<R>,
     mut put: impl FnMut(Line<'_>) -> Result<(), TraceError>,
@@ -154,14 +154,14 @@ fn each_row<R: Read>(
     }
 }
 
-/// What an export says of a trace whose writer was stopped.
+/// The remark that an export adds to a trace whose writer was stopped.
 pub(crate) const NO_END: &str = "the trace has no end";
 
 /// Writes a trace as CSV, with a line of column names. Returns the number of events.
 ///
 /// # Errors
-/// The errors of [`Reader::next_block`], after the events before the damage were written;
-/// [`TraceError::Io`].
+/// The errors of [`Reader::next_block`]; the events before the damage have then been written.
+/// [`TraceError::Io`] if the target cannot be written.
 pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
     let mut to = csv::WriterBuilder::new().has_headers(false).from_writer(to);
     to.write_record(COLUMNS.split(',')).map_err(wrong)?;
@@ -179,13 +179,13 @@ pub fn to_csv<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, Tr
 /// The columns of a CSV file.
 const COLUMNS: &str = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site,count,note";
 
-/// Writes a trace as JSON, one object in a line for each event, loss and remark. Returns the number
-/// of events.
+/// Writes a trace as JSON, with one line per event, loss and remark, and one object per line.
+/// Returns the number of events.
 ///
 /// # Errors
-/// As [`to_csv`].
+/// The errors of [`to_csv`].
 pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
-    // An object is written in dozens of pieces.
+    // Buffered, because an object is written in dozens of pieces.
     let mut to = BufWriter::new(to);
     let done = each_row(reader, |line| {
         serde_json::to_writer(&mut to, &line).map_err(std::io::Error::from)?;
@@ -195,16 +195,16 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
     done
 }
 
-/// Reads CSV and writes it as a trace. Columns are found by name and may be in any order. The
-/// columns thread, cpu, base, site, count and note may be missing. Returns the number of events.
+/// Reads CSV and writes it as a trace. Columns are found by name and can be in any order. The
+/// columns thread, cpu, base, site, count and note are optional. Returns the number of events.
 ///
-/// An arm whose deadline is empty has an [`UNKNOWN`] one. A row `lost` is written as a loss, and so
-/// is a line between the rows that says that events were lost, as bpftrace writes it. Text that is
-/// packed with gzip is unpacked. `header` describes the trace. A queue that the header does not
-/// name is added to it.
+/// An arm without a deadline gets the deadline [`UNKNOWN`]. A row `lost` is written as a loss. So
+/// is a line between the rows that reports lost events, as bpftrace writes it. Text that is packed
+/// with gzip is unpacked. `header` describes the trace. A queue that the header does not name is
+/// added to it.
 ///
 /// # Errors
-/// [`TraceError::Line`] with the number of the line; [`TraceError::Io`].
+/// [`TraceError::Line`] with the number of the line that cannot be read; [`TraceError::Io`].
 pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W, u64), TraceError> {
     let mut writer = Writer::new(to, header)?;
     let (mut count, mut unknown, mut back, mut last) = (0, 0, 0, Ns::MIN);
@@ -218,7 +218,7 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
         let (number, note) = (row.count.unwrap_or(0), row.note.unwrap_or_default());
         match row.kind {
             LOST => return Ok(writer.lost(row.time_ns, number, note)),
-            // These two are counted again.
+            // The import of the CSV counts these two again.
             REMARK if [Remark::UNKNOWN_DELAYS, OUT_OF_ORDER].contains(&note) => return Ok(Ok(())),
             REMARK => return Ok(writer.remark(number, note)),
             _ => {}
@@ -254,20 +254,21 @@ const LONGEST_RECORD: usize = 1 << 20;
 
 /// What a line of CSV holds.
 enum Found<'r> {
-    /// An event, and whether there is a column of deadlines.
+    /// An event, and whether the file has a column of deadlines.
     Row(Row<'r>, bool),
     /// The number of lost events (0: unknown).
     Lost(u64),
 }
 
-/// Takes a line. The outer error says what is wrong with the line.
+/// Receives what a line holds. The outer error says what is wrong with the line.
 type Put<'p> = dyn FnMut(Found<'_>) -> Result<Result<(), TraceError>, String> + 'p;
 
 /// Calls `put` for each line.
 fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
     let limit = Limit::new(LONGEST_RECORD);
     let from = Bounded { from, limit: limit.clone() };
-    // A line of one field may be a message between the rows, so this function checks the lengths.
+    // A line with a single field can be a message between the rows, so this function checks the
+    // number of fields itself.
     let mut from = csv::ReaderBuilder::new().flexible(true).from_reader(from);
     let wrong_at = |error: csv::Error, line: u64| match limit.is_exceeded() {
         true => {

@@ -1,4 +1,4 @@
-//! Traces to files, as streams.
+//! Writes traces to files, as streams.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,9 +14,9 @@ use crate::number::{put, unsigned};
 /// The most bytes of a name or a note.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Writes a trace. Events are written in blocks of some thousands; [`flush`](Self::flush) writes
-/// the waiting events at once. A file that was never [finished](Self::finish) can be read to its
-/// last whole block.
+/// Writes a trace. Events are collected and written in blocks of some thousands;
+/// [`flush`](Self::flush) writes the collected events at once. A file that was never
+/// [finished](Self::finish) can be read to its last whole block.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     /// `None` once the target was returned.
@@ -28,7 +28,7 @@ pub struct Writer<W: Write> {
     lost: u64,
     losses: usize,
     remarks: usize,
-    /// Bytes of all names and notes.
+    /// Total bytes of all names and notes.
     text: usize,
     plain: Vec<u8>,
     out: Vec<u8>,
@@ -44,7 +44,7 @@ pub(crate) const SITES: usize = 0;
 pub(crate) const THREADS: usize = 1;
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace. The name of a queue that is longer than 4096 bytes is cut.
+    /// Begins a trace. A queue's name that is longer than 4096 bytes is cut.
     ///
     /// # Errors
     /// [`TraceError::Io`]; [`TraceError::Unfit`] for a header of more than a mebibyte, or more than
@@ -130,8 +130,9 @@ impl<W: Write> Writer<W> {
         }
         self.text += name.len();
         self.names[table].insert(name.to_owned(), number);
-        // Nothing between here and the append of the block may fail. Otherwise the name would have
-        // a number but no block. Each later name in the file would then have a wrong number.
+        // Nothing between here and the append of the block is allowed to fail. Otherwise the name
+        // would have a number but no block. Each later name in the file would then have a wrong
+        // number.
         self.text(block::NAME, &[table as u64], name)?;
         Ok(number)
     }
@@ -139,8 +140,8 @@ impl<W: Write> Writer<W> {
     /// Appends an event.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the events so far are kept, and the next call tries again. The event of
-    /// this call is not kept.
+    /// [`TraceError::Io`]: the events of earlier calls are kept, and the next call tries to write
+    /// them again. The event of this call is not kept.
     pub fn push(&mut self, event: &Event) -> Result<(), TraceError> {
         if self.events.len() >= columns::MOST {
             self.flush_events()?;
@@ -149,27 +150,28 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes that the source lost `count` events (0: an unknown number). Beyond 2^20 losses or 64
-    /// MiB of names and notes, `count` is only added to the number of all lost events.
+    /// Writes that the source lost `count` events (0: an unknown number). After 2^20 losses or 64
+    /// MiB of names and notes, no further loss is written: `count` is only added to the total of
+    /// lost events.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the loss is kept, and the next call tries again.
+    /// [`TraceError::Io`]: the loss is kept, and the next call tries to write it again.
     pub fn lost(&mut self, time: Ns, count: u64, note: &str) -> Result<(), TraceError> {
         self.lost = self.lost.saturating_add(count);
         self.note(block::LOST, &[unsigned(time), count], note)
     }
 
-    /// Writes what a reader of the figures must know: how many, and the words that follow the
-    /// number. A `count` of 0 is not shown. A remark after the first 256, or beyond 64 MiB of names
-    /// and notes, is left out. `words` longer than 4096 bytes are cut.
+    /// Writes a remark, which a reader of the figures must know: a number and the words that follow
+    /// it. A `count` of 0 is not shown. A remark after the first 256, or beyond 64 MiB of names and
+    /// notes, is left out. `words` longer than 4096 bytes are cut.
     ///
     /// # Errors
-    /// [`TraceError::Io`]: the remark is kept, and the next call tries again.
+    /// [`TraceError::Io`]: the remark is kept, and the next call tries to write it again.
     pub fn remark(&mut self, count: u64, words: &str) -> Result<(), TraceError> {
         self.note(block::REMARK, &[count], words)
     }
 
-    /// Writes a loss or a remark, unless there are too many.
+    /// Writes a loss or a remark, unless the file has reached its limit of them.
     fn note(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
         let text = cut(text);
         let (kept, most) = match kind {
@@ -193,7 +195,7 @@ impl<W: Write> Writer<W> {
         self.block(kind)
     }
 
-    /// Writes the waiting events, so that the file has them even if this program is killed.
+    /// Writes the collected events, so that the file has them even if this program is killed.
     ///
     /// # Errors
     /// [`TraceError::Io`].

@@ -1,22 +1,22 @@
-//! Converts ticks and foreign clocks to times of the trace.
+//! Converts ticks and times of other clocks to times on the trace's clock.
 //!
-//! Jiffies: the slope of ticks against times gives the number of jiffies in a second. Clocks of
-//! `hrtimer`: the line of an expiry has both the time of the trace and the time of the timer's
-//! clock. Clocks drift apart, so the difference of two clocks is found for each second.
+//! Jiffies: the slope of ticks against times gives the jiffies per second. Clocks of `hrtimer`: the
+//! line of an expiry has both the time of the trace and the time of the timer's clock. Clocks drift
+//! apart, so the difference between two clocks is determined for each second.
 
 use std::collections::BTreeMap;
 
 use super::line::ClockId;
 use crate::event::{Ns, UNKNOWN};
 
-/// The usual rates: a slope near one of these is taken for it.
+/// The usual rates: a slope near one of these rates is taken for that rate.
 const USUAL_HZ: [u64; 8] = [24, 32, 64, 100, 128, 250, 300, 1000];
 const HZ_MANY: u64 = 1024;
 
 /// A slope above this bound is not a rate of jiffies: a line is damaged, or a tick wrapped.
 const HZ_MOST: i128 = 1_000_000;
 
-/// This span of a trace, in ns, gives the rate to a few percent.
+/// A span of the trace, in ns, that is long enough to give the rate to a few percent.
 const ENOUGH: Ns = 1_000_000_000;
 
 /// What is known of the clocks.
@@ -28,18 +28,18 @@ pub(super) struct Calibration {
     clocks: Vec<Clock>,
 }
 
-/// One of the kernel's clocks: its time minus the time of the trace, for each second of the trace
-/// that shows it.
+/// One of the kernel's clocks: its time minus the time of the trace, for each second in which the
+/// trace shows it.
 #[derive(Debug, Default)]
 struct Clock {
-    /// `None` until a timer shows it that tells its clock.
+    /// `None` until an expiry of a timer with a known clock identifies it.
     id: Option<ClockId>,
     ahead: BTreeMap<Ns, i128>,
 }
 
 impl Clock {
     /// The difference in the second of `time`, on the line between the known seconds before and
-    /// after it. Outside of the known seconds, it is that of the nearest one.
+    /// after it. Outside the known seconds, it is the difference in the nearest known second.
     fn ahead(&self, time: Ns) -> Option<i128> {
         let second = time.div_euclid(SECOND);
         let before = self.ahead.range(..=second).next_back();
@@ -51,7 +51,7 @@ impl Clock {
         Some(from + (to - from) * i128::from(second - first) / span)
     }
 
-    /// Takes in a difference.
+    /// Adds a difference that a line shows.
     fn push(&mut self, time: Ns, ahead: i128) {
         // The kernel reads the clock before it writes the line, so the greatest difference is the
         // most precise.
@@ -60,28 +60,29 @@ impl Clock {
     }
 }
 
-/// The clocks of a computer drift apart by some 20 ppm, which is 20 us in this time, in ns.
+/// The clocks of a computer drift apart by some 20 ppm, which is 20 us in this time. In ns.
 const SECOND: Ns = 1_000_000_000;
 
-/// Two differences that are closer than this belong to one clock, others to two clocks.
+/// Two differences that are closer than this bound, in ns, belong to one clock; otherwise they
+/// belong to two clocks.
 const ONE_CLOCK: i128 = 50_000_000;
 
-/// No timer runs for longer than a year, in ns. A deadline that is further away is on a clock that
-/// no line shows, because wall clocks and clocks that start with the machine are decades apart. Or
-/// the timer must never expire: the kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292
-/// years.
+/// No timer runs for longer than a year, in ns. A deadline that is further away has one of two
+/// causes. It is on a clock that no line shows, because wall clocks and clocks that start with the
+/// machine are decades apart; or the timer must never expire, so the kernel arms it for 2^63 - 1 ns
+/// (`KTIME_MAX`), which is 292 years.
 const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.
 const MOST_CLOCKS: usize = 8;
 
 impl Calibration {
-    /// Starts with a known number of jiffies in a second. 0 is unknown.
+    /// Creates a calibration with a known number of jiffies per second. `None` or 0: unknown.
     pub(super) fn with_hz(hz: Option<u64>) -> Self {
         Self { hz: hz.filter(|&hz| hz > 0), ..Self::default() }
     }
 
-    /// Notes the tick of the jiffies at a time of the trace.
+    /// Notes the jiffies at a time of the trace.
     pub(super) fn jiffy(&mut self, time: Ns, tick: u64) {
         match &mut self.ticks {
             None => self.ticks = Some([(time, tick); 2]),
@@ -120,10 +121,10 @@ impl Calibration {
         self.ticks.map_or(0, |[first, last]| last.0.saturating_sub(first.0))
     }
 
-    /// The number of jiffies in a second, by all lines so far.
+    /// Returns the jiffies per second that all lines so far show.
     fn slope(&self) -> Option<u64> {
         let [first, last] = self.ticks?;
-        // The jiffies of a 32-bit kernel wrap five minutes after it started.
+        // The jiffies of a 32-bit kernel wrap around five minutes after the start.
         let ticks = match last.1.checked_sub(first.1) {
             None if first.1 <= u32::MAX.into() => last.1 + (1 << 32) - first.1,
             ticks => ticks?,
@@ -139,7 +140,7 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted now, if a short span of lines has to give the rate.
+    /// Whether jiffies can be converted, even if the rate has to come from a short span of lines.
     pub(super) fn knows_jiffies(&mut self) -> bool {
         self.hz = self.hz.or_else(|| self.slope());
         self.hz.is_some()
@@ -149,22 +150,23 @@ impl Calibration {
         !self.clocks.is_empty()
     }
 
-    /// The length of a jiffy in ns.
+    /// Returns the length of a jiffy in ns.
     pub(super) fn jiffy_ns(&self) -> u64 {
         self.hz.map_or(0, |hz| 1_000_000_000 / hz)
     }
 
-    /// The time `ticks` jiffies after `time`.
+    /// Returns the time that is `ticks` jiffies after `time`.
     pub(super) fn after(&self, time: Ns, ticks: i64) -> Ns {
         let hz = i128::from(self.hz.unwrap_or(1000));
         let ns = i128::from(time) + i128::from(ticks) * 1_000_000_000 / hz;
         ns.clamp(Ns::MIN.into(), Ns::MAX.into()) as Ns
     }
 
-    /// The time of the trace at which the clock `id` says `expires`, by the difference of the
-    /// clocks at `time`. Thus the delay is that of the timer's clock. If `id` is unknown, or no
-    /// line shows that clock by its name, it takes the clock whose time is nearest to `time`.
-    /// [`UNKNOWN`]: no clock is less than a year away, or the timer never expires.
+    /// Returns the time of the trace at which the clock `id` shows `expires`, using the difference
+    /// of the clocks at `time`. Thus the delay is the delay on the timer's clock. If `id` is
+    /// unknown, or no line shows that clock by its name, this function uses the clock whose time is
+    /// nearest to `time`. Returns [`UNKNOWN`] if the deadline is more than a year away on each
+    /// clock, or if the timer never expires.
     pub(super) fn at(&self, time: Ns, expires: u64, id: Option<ClockId>) -> Ns {
         let is_named = id.is_some() && self.clocks.iter().any(|clock| clock.id == id);
         let clocks = self.clocks.iter().filter(|clock| match id {
@@ -235,7 +237,7 @@ mod tests {
         for time in times {
             let delay = calibration.at(time, clock(time) + 10_000_000, None) - time;
             assert!((delay - 10_000_000).abs() < 10, "{delay} at {time}");
-            // Between two seconds that show the clock, its line counts.
+            // Between two seconds that show the clock, the difference is interpolated.
             let between = time + 30_000_000_000;
             let delay = calibration.at(between, clock(between), None) - between;
             assert!(time == 4_400_000_000_000 || delay.abs() < 100, "{delay} at {time}");

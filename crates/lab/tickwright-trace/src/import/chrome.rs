@@ -2,18 +2,18 @@
 //! or an array of events, packed with gzip or not.
 //!
 //! # What the events mean
-//! - `TimerInstall` arms a timer (`setTimeout`), or a periodic one (`setInterval`: `singleShot` is
-//!   false).
+//! - `TimerInstall` arms a timer (`setTimeout`), or a periodic timer (`setInterval`) if
+//!   `singleShot` is false.
 //! - `TimerFire` means one expiry. A periodic timer stays pending.
-//! - `TimerRemove` cancels a timer if it is pending. Programs also clear timers that have fired
-//!   already, and timer 0, which never exists. The import skips such lines.
+//! - `TimerRemove` cancels a timer if it is pending. Programs also clear timers that have already
+//!   fired, and timer 0, which never exists. The import skips those events.
 //! - `trace_buffer_overflowed` is a loss of an unknown number of events.
 //! - A timer is named by process, frame and id. Workers have no frame, so a worker's timer is named
 //!   by its thread.
-//! - A browser can strip the arguments of events (`"__stripped__"`). Without them nobody knows the
-//!   timer, so such an event counts as unreadable.
-//! - A delay is the requested delay, at least 1 ms. A browser makes the delays of nested timers and
-//!   of hidden pages longer.
+//! - A browser can strip the arguments of events (`"__stripped__"`). An event without arguments
+//!   does not show its timer, so it counts as unreadable.
+//! - The delay in the trace is the requested delay, at least 1 ms. The browser's actual delays are
+//!   longer for nested timers and in hidden pages.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -43,16 +43,17 @@ pub struct Chrome {
     pub fires: u64,
     /// `TimerRemove`.
     pub removes: u64,
-    /// The removals of a timer that was pending.
+    /// Removals of timers that were pending.
     pub cancels: u64,
 }
 
 /// Reads a browser's trace and writes it as a `.twt` file. `of` is the name of that trace. Memory
 /// grows with the number of timer events, because a browser does not order them. One value of the
-/// trace may take up to 64 MiB.
+/// trace can take up to 64 MiB.
 ///
 /// # Errors
-/// [`TraceError::Line`] with the first damage, if there is no timer event; [`TraceError::Io`].
+/// [`TraceError::Line`], with the first damage, if the source has no timer event;
+/// [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(from: R, of: &str, to: W) -> Result<(W, Chrome), TraceError> {
     let mut read = TimerEvents {
         found: Vec::new(),
@@ -88,7 +89,7 @@ fn parse(from: Unpacked<'_>, found: &mut TimerEvents) -> Result<Option<String>, 
         }
         Err(error) if error.is_io() => {
             let error = std::io::Error::from(error);
-            // The events before the damage are read.
+            // The events before the damage have been read.
             damage_of(&error).map(Some).ok_or(TraceError::Io(error))
         }
         Err(error) => Ok(Some(error.to_string())),
@@ -200,7 +201,7 @@ struct AnyEvent<'j> {
     ph: Cow<'j, str>,
     #[serde(default, deserialize_with = "number")]
     ts: f64,
-    /// Numbers as a rule, negative ones and words too.
+    /// Usually a number, but some browsers write negative numbers or words.
     #[serde(default, deserialize_with = "word")]
     pid: String,
     #[serde(default, deserialize_with = "word")]
@@ -233,7 +234,8 @@ struct Place {
 }
 
 impl AnyEvent<'_> {
-    /// Adds what the event says of a timer. `None`: it is a timer's, but its arguments are not.
+    /// Adds what the event says about a timer. Returns `None` if its name is a timer event's but
+    /// its arguments cannot be read.
     fn told(self, to: &mut TimerEvents) -> Option<()> {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
@@ -245,7 +247,7 @@ impl AnyEvent<'_> {
             }
             _ => return Some(()),
         };
-        // The phase that ends an event with a begin.
+        // The phase that ends an event that began with the phase `B`.
         if self.ph == "E" {
             return Some(());
         }
@@ -280,7 +282,7 @@ impl AnyEvent<'_> {
         Some(())
     }
 
-    /// The time in us at which the buffer overflowed, or the event's own time.
+    /// Returns the time in us at which the buffer overflowed, or the event's own time.
     fn overflowed_at(&self) -> f64 {
         let args = self.args.as_deref().and_then(|args| serde_json::from_str(args.get()).ok());
         args.map_or(self.ts, |Overflow { overflowed_at_ts }| overflowed_at_ts)
@@ -294,29 +296,30 @@ struct Overflow {
     overflowed_at_ts: f64,
 }
 
-/// A number, 0 for a value of another type, so one event with a time `null` does not end the import
-/// of a million others.
+/// Reads a number. A value of another type becomes 0, so that one event with the time `null` does
+/// not end the import of a million others.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
 }
 
-/// The number of a process or thread as it is written. Some browsers write words, and numbers below
-/// 0.
+/// Reads the number of a process or thread as text, because some browsers write words or negative
+/// numbers.
 fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').chars().take(LONGEST_WORD).collect())
 }
 
-/// The most characters of the number of a process or thread.
+/// The most characters that are kept of the number of a process or thread.
 const LONGEST_WORD: usize = 64;
 
-/// Converts to ns within half of the range, so that a sum of two cannot overflow.
+/// Converts to ns , limited to half of the range of `Ns`, so that the sum of two times cannot
+/// overflow.
 fn ns(of: f64) -> Ns {
     (of as Ns).clamp(Ns::MIN / 2, Ns::MAX / 2)
 }
 
-/// The outermost value: an array of events, or an object that has one.
+/// The outermost value: an array of events, or an object that contains one.
 struct Traces<'f>(&'f mut TimerEvents);
 
 impl<'de> Visitor<'de> for Traces<'_> {

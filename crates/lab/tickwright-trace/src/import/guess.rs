@@ -1,10 +1,10 @@
-//! Finds out what wrote a source.
+//! Has the list of the formats that can be imported, and finds out which program wrote a source.
 
 use core::fmt;
 
 use super::{line, perfetto};
 
-/// What wrote a source.
+/// The program that wrote a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
@@ -28,7 +28,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Files that no importer reads, by their first bytes, and what to do with them.
+/// Files that no importer reads: their first bytes, and what the user can do with such a file.
 const OTHERS: [(&[u8], &str); 9] = [
     (b"\x89TWT", "it is a trace already: use it as it is"),
     (b"\xfd7zXZ", "it is packed with xz: use `xz -dc FILE | tickwright import -`"),
@@ -42,12 +42,13 @@ const OTHERS: [(&[u8], &str); 9] = [
 ];
 
 impl Source {
-    /// Finds out what wrote a source, from its beginning (see
-    /// [`Unpacked::beginning`](super::Unpacked::beginning)). If no parser understands it, it is the
-    /// kernel's: a trace of the kernel may begin with other events.
+    /// Finds out which program wrote a source, from the source's beginning (see
+    /// [`Unpacked::beginning`](super::Unpacked::beginning)). If no parser understands the
+    /// beginning, the source counts as the kernel's, because a kernel's trace can begin with events
+    /// that are not timer events.
     ///
     /// # Errors
-    /// No importer reads such a file; the error says what to do.
+    /// If no importer reads such a file. The error says what to do.
     pub fn guess(beginning: &[u8]) -> Result<Self, &'static str> {
         if let Some((_, why)) = OTHERS.iter().find(|(first, _)| beginning.starts_with(first)) {
             return Err(why);
@@ -60,7 +61,7 @@ impl Source {
             (Some(b'{'), _) | (Some(b'['), Some(b'{' | b']') | None) => return Ok(Self::Chrome),
             _ => {}
         }
-        // A row may be quoted. Only the first one counts.
+        // A row can be quoted. Only the names in the first row decide.
         let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(beginning);
         if csv.headers().is_ok_and(|names| names.iter().any(|name| name.trim() == "time_ns")) {
             return Ok(Self::Csv);
@@ -74,8 +75,8 @@ impl Source {
     }
 }
 
-/// The reason: a wait says nothing about a program's own timers, and its other timers are in the
-/// kernel's trace too.
+/// Why such a source is refused: a wait does not show a program's own timers, and the kernel's
+/// trace has the program's other timers too.
 const SYSTEM_CALLS: &str = "it lists system calls, which show waits and not timers: as root, record the timers \
                             of the kernel instead with `perf record -a -e 'timer:hrtimer_*' -- PROGRAM`, then use \
                             `perf script | tickwright import -`";

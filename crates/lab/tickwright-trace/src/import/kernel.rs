@@ -2,22 +2,22 @@
 //! script`, `babeltrace --clock-seconds`.
 //!
 //! # What the lines mean
-//! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` of the same
-//!   address follows within 10 ms, the timer expired. If `timer_start` follows within 10 ms, it was
-//!   re-armed. Otherwise it was cancelled. [`Lines`] counts every start after a detachment, however
-//!   long the detachment lasted.
+//! - `timer_cancel` is written when a timer is detached. If `timer_expire_entry` with the same
+//!   address follows within 10 ms, the timer expired. If `timer_start` follows within 10 ms, the
+//!   timer was re-armed. Otherwise the timer was cancelled. [`Lines`] counts every start after a
+//!   detachment, however long the detachment lasted.
 //! - `hrtimer_cancel` means the same, unless starts have the field `was_armed`. With that field,
 //!   re-arms and expiries write no `hrtimer_cancel`.
 //! - An address names one timer until the next `timer_init` with that address. After a timer has
-//!   ended, a start with another function belongs to another timer. Timers of `process_timeout` and
-//!   `hrtimer_wakeup` lie on the stacks of waiting threads. After such a timer has ended, the next
-//!   start at its address belongs to another timer.
+//!   ended, a start with the same address but another function belongs to another timer. Timers of
+//!   `process_timeout` and `hrtimer_wakeup` lie on the stacks of waiting threads. After such a
+//!   timer has ended, the next start at its address belongs to another timer.
 //! - Times of `timer_list` are jiffies. The lines themselves give the number of jiffies in a
 //!   second.
 //! - Times of `hrtimer` are on one of the kernel's clocks, not on the clock of the trace. The line
-//!   of an expiry shows the time of its clock; `hrtimer_init` and `hrtimer_setup` tell which clock
-//!   a timer uses. The deadline is [`UNKNOWN`] if no line shows the clock, and if the timer must
-//!   never expire.
+//!   of an expiry shows the time of the timer's clock, and `hrtimer_init` and `hrtimer_setup` say
+//!   which clock a timer uses. The deadline is [`UNKNOWN`] if no line shows the clock or if the
+//!   timer must never expire.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Write};
@@ -35,8 +35,8 @@ use crate::writer::Writer;
 /// How to read a kernel's trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Jiffies in a second, for lines that do not give the rate. `None` or 0: take the rate from
-    /// the lines.
+    /// Jiffies per second, for lines that do not give the rate. `None` or 0: take the rate from the
+    /// lines.
     pub hz: Option<u64>,
     /// What was recorded, for the trace's header.
     pub of: String,
@@ -47,29 +47,29 @@ pub struct Options {
 pub struct Kernel {
     /// Lines and events.
     pub count: Imported,
-    /// The wheel.
+    /// Lines about the wheel.
     pub timer_list: Lines,
-    /// The tree.
+    /// Lines about the tree of `hrtimer`.
     pub hrtimer: Lines,
-    /// Lines that came more than a million lines after a later line. Their events are not in the
-    /// order of their times.
+    /// Lines that came more than a million lines after a later line. Their events are not in time
+    /// order.
     pub late: u64,
     /// Starts whose deadline is [`UNKNOWN`].
     pub unknown: u64,
 }
 
-/// The most lines that are kept to bring them into the order of their times.
+/// The most lines that are kept in memory to sort them by their times.
 const MOST_KEPT: usize = 1 << 20;
 
 /// Reads a kernel's trace and writes it as a `.twt` file. Lines that are no timer events are
 /// skipped. Memory grows with the number of addresses, threads and functions.
 ///
-/// A recorder may write the buffer of one processor after that of another. Therefore up to a
-/// million lines are kept, and the earliest of them leaves first. [`Kernel::late`] counts the lines
-/// for which this is not enough.
+/// A recorder can write the buffer of one processor after the buffer of another. Therefore up to a
+/// million lines are kept in memory, and the earliest of them leaves first. [`Kernel::late`] counts
+/// the lines that are still out of order.
 ///
 /// # Errors
-/// [`TraceError::Line`] when no line is a timer event, and when the length of a jiffy is needed and
+/// [`TraceError::Line`] if no line is a timer event, or if the length of a jiffy is needed but
 /// unknown; [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(
     from: R,
@@ -80,7 +80,8 @@ pub fn import<R: BufRead, W: Write>(
     Ok((to, found))
 }
 
-/// The part of [`import`] that does not know the type of the target. It is compiled once.
+/// The part of [`import`] that does not depend on the type of the target, so that it is compiled
+/// once.
 fn import_lines(
     mut lines: LineReader<'_>,
     options: &Options,
@@ -103,7 +104,7 @@ fn import_lines(
     import.finish().map(|(_, found)| found)
 }
 
-/// A line, kept.
+/// A line that waits to be sorted.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     time: Ns,
@@ -113,7 +114,7 @@ struct Kept {
     address: u64,
     function: u32,
     clock: Option<ClockId>,
-    /// The timer lies on a stack: another timer may take its address later.
+    /// The timer lies on a stack, so another timer can have its address later.
     is_on_stack: bool,
     said: Said,
 }
@@ -123,7 +124,7 @@ struct Kept {
 struct Timer {
     number: u64,
     is_pending: bool,
-    /// The function of the timer's starts, as a number of the strings. 0: unknown.
+    /// The function with which the timer is started, as its number in the strings. 0: unknown.
     function: u32,
     clock: Option<ClockId>,
     /// Whether the last line about the address, apart from `timer_init`, was a cancel.
@@ -131,13 +132,13 @@ struct Timer {
 }
 
 impl Timer {
-    /// Whether a start at this address belongs to another timer; this timer has ended.
+    /// Whether a start at the address of this timer, which has ended, belongs to another timer.
     fn is_another(&self, start: &Kept) -> bool {
         self.function > 0 && (start.is_on_stack || start.function > 0 && start.function != self.function)
     }
 }
 
-/// Whether a function is used by timers on the stacks of waiting threads.
+/// Whether timers with this function lie on the stacks of waiting threads.
 fn is_on_stack(function: &str) -> bool {
     let name = function.split('/').next().unwrap_or(function);
     matches!(name, "process_timeout" | "hrtimer_wakeup")
@@ -148,35 +149,37 @@ fn is_on_stack(function: &str) -> bool {
 pub struct Lines {
     /// `timer_start`.
     pub starts: u64,
-    /// How many starts were at an address whose previous line was `timer_cancel`; `starts` counts
-    /// them too. A `timer_init` between them does not count.
+    /// The starts whose address had `timer_cancel` as its previous line, apart from a `timer_init`.
+    /// `starts` counts them too.
     pub restarts: u64,
     /// `timer_expire_entry`.
     pub expiries: u64,
-    /// Lines `timer_cancel`, if the next line about the address is neither a start nor an expiry.
+    /// Lines `timer_cancel` after which the next line about the address is neither a start nor an
+    /// expiry.
     pub cancels: u64,
 }
 
-/// What the readers of text and of protobuf share: it turns lines, or events, into a trace.
+/// Turns lines, or events of protobuf, into a trace. The readers of text and of protobuf share this
+/// type.
 pub(super) struct Import<'o, W: Write> {
     options: &'o Options,
     /// The target, kept here until the clocks are known.
     to: Option<W>,
     /// The lines by their times, and at equal times by their numbers.
     kept: BTreeMap<(Ns, u64), Kept>,
-    /// The number of the last of them.
+    /// The number of the last kept line.
     kept_number: u64,
-    /// The time of the last line that has one. A line about a loss has this time.
+    /// The time of the last line that has one. A loss gets this time.
     read_to: Ns,
     writer: Option<Writer<W>>,
     clocks: Calibration,
-    /// Whether starts of each queue were seen; the next field: whether starts have `was_armed`.
+    /// Whether starts of each queue were seen. The next field says whether starts have `was_armed`.
     has: [bool; 2],
     says_armed: bool,
     threads: Strings,
     functions: Strings,
     timers: HashMap<(Queue, u64), Timer>,
-    /// The clocks of the timers at their addresses, by the lines that were read.
+    /// The clocks of the timers at their addresses, as far as the lines have shown them.
     clocks_of: HashMap<u64, ClockId>,
     numbers: u64,
     by_queue: [Lines; 2],
@@ -186,9 +189,9 @@ pub(super) struct Import<'o, W: Write> {
     late: u64,
     unknown: u64,
     pub(super) count: Imported,
-    /// What a user can do about unreadable lines. `None` if no line shows a remedy.
+    /// What a user can do about unreadable lines, if one of the lines shows a remedy.
     remedy: Option<&'static str>,
-    /// The error of a source that has no timer event and no damage.
+    /// The error for a source that has no timer event and no damage.
     pub(super) nothing: &'static str,
 }
 
@@ -221,7 +224,7 @@ impl<'o, W: Write> Import<'o, W> {
         }
     }
 
-    /// Takes in that events before `time` were lost, nobody knows how many.
+    /// Notes that an unknown number of events before `time` were lost.
     pub(super) fn lost(&mut self, time: Ns) -> Result<(), TraceError> {
         self.read_to = time;
         self.line(&Line::lost(0))
@@ -231,7 +234,7 @@ impl<'o, W: Write> Import<'o, W> {
         if let Said::Start { now, was_armed, expires } = line.said {
             self.has[line.queue as usize] = true;
             self.says_armed |= was_armed.is_some();
-            // A tick far beyond the deadline has wrapped, so it does not count for the slope.
+            // A tick far beyond the deadline has wrapped around, so it must not affect the slope.
             let now = now.filter(|&now| now <= expires.saturating_add(1 << 31));
             if let Some(now) = now.filter(|_| line.queue == Queue::Wheel) {
                 self.clocks.jiffy(line.time, now);
@@ -268,7 +271,7 @@ impl<'o, W: Write> Import<'o, W> {
         if self.kept.len() > MOST_KEPT { self.next() } else { Ok(()) }
     }
 
-    /// Takes in the earliest of the lines that are kept.
+    /// Processes the earliest of the kept lines.
     fn next(&mut self) -> Result<(), TraceError> {
         if self.writer.is_none() {
             self.begin()?;
@@ -276,7 +279,7 @@ impl<'o, W: Write> Import<'o, W> {
         self.kept.pop_first().map_or(Ok(()), |(_, kept)| self.event(&kept))
     }
 
-    /// Begins to write, with the clocks that the lines so far show.
+    /// Begins to write the trace, with the clocks that the lines have shown so far.
     fn begin(&mut self) -> Result<(), TraceError> {
         if self.has[0] && !self.clocks.knows_jiffies() {
             return Err(self.unknown_jiffy());
@@ -304,7 +307,7 @@ impl<'o, W: Write> Import<'o, W> {
         TraceError::Line { line: self.count.lines, what }
     }
 
-    /// Turns a line into what happened.
+    /// Converts a line into an event of the trace.
     fn event(&mut self, kept: &Kept) -> Result<(), TraceError> {
         if let Said::Lost(count) = kept.said {
             self.write(None)?;
@@ -320,8 +323,9 @@ impl<'o, W: Write> Import<'o, W> {
         let time = kept.time.saturating_sub(self.start);
         self.late += u64::from(time < self.last);
         self.last = self.last.max(time);
-        // This line may be about a timer that was detached too long ago, which neither a start nor
-        // an expiry can change. Therefore the ages are checked before the line is applied.
+        // This line may be about a timer that was detached too long ago, so neither a start nor an
+        // expiry can change its meaning. Therefore the ages of detachments are checked before the
+        // line is applied.
         self.write(Some(time))?;
         let timer = self.timers.entry((kept.queue, kept.address)).or_default();
         if timer.number == 0 || kept.said == Said::Init {

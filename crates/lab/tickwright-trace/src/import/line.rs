@@ -19,7 +19,7 @@ pub(super) enum Queue {
     HighResolution,
 }
 
-/// The number of a clock, as of the system's `clock_gettime`.
+/// The number of a clock, with the values of `clock_gettime`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClockId(u8);
 
@@ -43,7 +43,7 @@ impl ClockId {
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// A new timer begins at this address.
+    /// A new timer begins to use this address.
     Init,
     Start {
         expires: u64,
@@ -51,7 +51,7 @@ pub(super) enum Said {
         now: Option<u64>,
         was_armed: Option<bool>,
     },
-    /// The timer was detached: to expire, to be started again, or for good.
+    /// The timer was detached to expire, to be started again, or because it was cancelled.
     Cancel,
     Expire {
         now: Option<u64>,
@@ -92,7 +92,7 @@ pub(super) enum Read<'l> {
     Unreadable,
 }
 
-/// The names of events; a name that contains another one comes first.
+/// The names of events; a name that contains another name precedes it.
 const NAMES: [(&str, Queue, Said); 10] = [
     ("hrtimer_start: ", Queue::HighResolution, START),
     ("hrtimer_cancel: ", Queue::HighResolution, Said::Cancel),
@@ -123,7 +123,7 @@ pub(super) fn read(line: &str) -> Read<'_> {
     event(head, queue, said, fields).map_or(Read::Unreadable, Read::Event)
 }
 
-/// If the reason is clear: why a line cannot be read, and how to record readable lines.
+/// Returns why a line cannot be read and how to record readable lines, if the reason is clear.
 pub(super) fn remedy(line: &str) -> Option<&'static str> {
     let bracketed = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     if bracketed.is_some_and(|(time, _)| time.bytes().filter(|&byte| byte == b':').count() == 2) {
@@ -142,8 +142,8 @@ pub(super) fn remedy(line: &str) -> Option<&'static str> {
 /// Splits a line into the text before the event's name, the event, and the text after it.
 fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
     let mut from = 0;
-    // The name of a thread may contain the name of an event. The name of the event has a time
-    // before it.
+    // The name of a thread can contain the name of an event. Only the real name of the event has a
+    // time before it.
     while let Some(at) = line[from..].find("timer_").map(|at| at + from) {
         from = at + "timer_".len();
         let begin = if line[..at].ends_with("hr") { at - 2 } else { at };
@@ -159,7 +159,7 @@ fn split(line: &str) -> Option<(&str, Queue, Said, &str)> {
 
 fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option<Line<'l>> {
     let key = if queue == Queue::Wheel { "timer" } else { "hrtimer" };
-    // If the kernel hides addresses, each timer has address 0.
+    // If the kernel hides addresses, every timer has address 0.
     let address = number(field(fields, key)?).filter(|&address| address != 0)?;
     let said = match said {
         Said::Start { .. } => {
@@ -168,7 +168,8 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
             let now = match field(fields, "[timeout") {
                 Some(timeout) => {
                     let timeout: i64 = timeout.trim_end_matches(']').parse().ok()?;
-                    // Both are modulo 2^64, so `expires - now` is the time-out even after a wrap.
+                    // Both differences are modulo 2^64, so `expires - now` equals the time-out even
+                    // after a wrap.
                     Some(expires.wrapping_sub(timeout.cast_unsigned()))
                 }
                 None => field(fields, "now").and_then(decimal),
@@ -180,7 +181,7 @@ fn event<'l>(head: &'l str, queue: Queue, said: Said, fields: &'l str) -> Option
     };
     let function = field(fields, "function").unwrap_or("");
     let clock = field(fields, "clockid").and_then(ClockId::read);
-    // The name of a thread may begin with a bracket as well.
+    // The name of a thread can begin with a bracket too.
     let bracketed = head.strip_prefix('[').and_then(|rest| seconds(rest.split_once(']')?.0));
     let (time, cpu, thread) = match bracketed {
         Some(time) => (time, field(fields, "cpu_id").and_then(|cpu| cpu.parse().ok()), ""),

@@ -10,10 +10,10 @@
 //! | bpftrace | `Lost 7 events` |
 //! | babeltrace | `[warning] Tracer discarded 7 events between ...`, or `may have discarded` |
 //!
-//! A browser has an event for a loss.
+//! A browser writes an event for a loss, so it needs no line here.
 
 /// Returns the number of lost events that a line reports, and 0 if the line reports an unknown
-/// number. `None`: the line is about something else.
+/// number. Returns `None` if the line is about something else.
 pub(crate) fn loss(line: &str) -> Option<u64> {
     let line = line.trim();
     if line.starts_with("CPU") {
@@ -47,7 +47,7 @@ pub(crate) fn loss(line: &str) -> Option<u64> {
     if rest.starts_with("events") { count.parse().ok() } else { None }
 }
 
-/// The number at the start of a text; 0 if there is none.
+/// Returns the number at the start of a text, or 0 if there is none.
 fn number(text: &str) -> u64 {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text[..digits].parse().unwrap_or(0)

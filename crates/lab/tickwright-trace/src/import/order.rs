@@ -1,14 +1,15 @@
 //! Keeps events in the order of their lines, although a later line may decide what a line means.
 //!
-//! `timer_cancel` is written when a timer is detached: to expire, to be started again, or for good.
-//! The next line about the same timer shows which. Until then, later events wait.
+//! `timer_cancel` is written when a timer is detached: to expire, to be started again, or because
+//! it was cancelled. The next line about the same timer shows which of the three it was. Until that
+//! line is read, later events wait.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::event::{Event, Ns, What};
 
-/// A timer that stays detached for longer than this was cancelled. An expiry follows its detachment
-/// within microseconds, unless an interrupt or a hypervisor delays it.
+/// A timer that stays detached for longer than this was cancelled. The line of an expiry follows
+/// the detachment within microseconds, unless an interrupt or a hypervisor delays it.
 const DETACHED: Ns = 10_000_000;
 
 /// The most events that wait.
@@ -30,7 +31,7 @@ pub(super) struct Pending {
 struct Waiting {
     event: Event,
     is_open: bool,
-    /// The line turned out to be no event.
+    /// Whether the line turned out not to be an event.
     is_void: bool,
 }
 
@@ -51,8 +52,8 @@ impl Pending {
         self.events.push_back(Waiting { event, is_open, is_void: false });
     }
 
-    /// Removes the detachment of this timer: it was the first half of another event. Returns
-    /// whether there was a detachment.
+    /// Removes the detachment of this timer: because it was the first half of another event.
+    /// Returns whether there was a detachment.
     pub(super) fn take_back(&mut self, timer: u64) -> bool {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));
         if let Some(waiting) = waiting {
@@ -75,8 +76,8 @@ impl Pending {
         self.events.get_mut(at)
     }
 
-    /// Returns the next event whose order is known. `now` is the time of the last line, `None` at
-    /// the end of the source.
+    /// Returns the next event whose order is known. `now` is the time of the last line, or `None`
+    /// at the end of the source.
     pub(super) fn next(&mut self, now: Option<Ns>) -> Option<Event> {
         while let Some(front) = self.events.front() {
             let waits = now.is_some_and(|now| now.saturating_sub(front.event.time) < DETACHED);
@@ -97,7 +98,7 @@ impl Pending {
     }
 }
 
-/// The cancellation that stands for a detachment.
+/// Returns the cancellation that stands for a detachment.
 pub(super) const fn detachment(event: Event) -> Event {
     Event { what: What::Cancel, ..event }
 }

@@ -1,5 +1,6 @@
 //! Timer events of the Linux kernel in a trace of Perfetto, as on Android: a protobuf message
-//! `Trace`. The events mean the same as in [`kernel`](super::kernel), which reads them as text.
+//! `Trace`. The events have the same meaning as in [`kernel`](super::kernel), which reads them as
+//! text.
 //!
 //! ```text
 //!   Trace -> TracePacket -> FtraceEventBundle (one processor) -> FtraceEvent
@@ -9,15 +10,15 @@
 //! - The numbers of the fields are from `protos/perfetto/trace/` of Perfetto v51
 //!   (<https://perfetto.dev/docs/reference/trace-packet-proto>). Any other field is skipped, so the
 //!   data of other sources may be in the same trace.
-//! - `hrtimer_setup` and `timer_init` have no message of their own. They come as generic events, as
-//!   do all events of timers in older traces. The encoding `denser_generic_event_encoding` is not
+//! - `hrtimer_setup` and `timer_init` have no message of their own. They appear as generic events;
+//!   in older traces, all timer events do. The encoding `denser_generic_event_encoding` is not
 //!   read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
 //! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise addresses.
-//! - A bundle says that events before it were lost, but not how many. Packets are lost too: the
-//!   next packet of the same sequence says that.
-//! - The clocks of `hrtimer` are taken from expiries, which show them more precisely than a
-//!   `ClockSnapshot`.
+//! - A bundle can state that events before it were lost, but not how many. Packets can be lost too,
+//!   which the next packet of the same sequence states.
+//! - The clocks of `hrtimer` are taken from the lines of expiries, because they show the clocks
+//!   more precisely than a `ClockSnapshot` does.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -34,11 +35,11 @@ use crate::error::TraceError;
 use crate::event::Ns;
 use crate::number;
 
-/// `Trace.packet`: field 1, with a length. A trace has no other field.
+/// `Trace.packet`: field 1, with a length. A trace consists of this field only.
 const PACKET: u8 = 1 << 3 | 2;
 
-/// A longer packet in bytes is skipped: Perfetto writes a bundle after at most 1 MiB of the
-/// kernel's buffer.
+/// In bytes. A longer packet is skipped, because Perfetto writes a bundle after at most 1 MiB of
+/// the kernel's buffer.
 const LONGEST: u64 = 1 << 23;
 
 #[derive(Clone, PartialEq, Message)]
@@ -53,7 +54,7 @@ struct Packet {
     sequence_flags: u32,
     #[prost(bool, tag = "42")]
     previous_packet_dropped: bool,
-    /// More packets, as zlib packs them.
+    /// Further packets, packed with zlib.
     #[prost(bytes = "bytes", optional, tag = "50")]
     compressed: Option<Bytes>,
 }
@@ -108,7 +109,7 @@ struct FtraceEvent {
     timer_expire_entry: Option<Values>,
 }
 
-/// The fields 1 to 4 of an event; [`fields`] names them.
+/// Fields 1 to 4 of an event, whose meanings are in [`fields`].
 #[derive(Clone, PartialEq, Message)]
 struct Values {
     #[prost(uint64, optional, tag = "1")]
@@ -121,7 +122,7 @@ struct Values {
     fourth: Option<u64>,
 }
 
-/// An event that this version of Perfetto did not know.
+/// An event for which the recording version of Perfetto had no message.
 #[derive(Clone, PartialEq, Message)]
 struct Generic {
     #[prost(string, tag = "1")]
@@ -149,15 +150,15 @@ struct Sequence {
     symbols: HashMap<u64, String>,
 }
 
-/// Reads a trace of Perfetto and writes it as a `.twt` file. Memory grows as that of
-/// [`kernel::import`](super::kernel::import), with at most 512 MiB more for a packet. The events
-/// of each processor are merged by their times in the same way. [`Imported::lines`] stays 0.
+/// Reads a trace of Perfetto and writes it as a `.twt` file. Memory grows as in
+/// [`kernel::import`](super::kernel::import), plus at most 512 MiB for a packet. As there, the
+/// events of all processors are sorted by their times. [`Imported::lines`] stays 0.
 ///
 /// [`Imported::lines`]: super::Imported::lines
 ///
 /// # Errors
-/// [`TraceError::Line`] with line 0 if no packet has a timer event, and if the length of a jiffy
-/// is needed and unknown; [`TraceError::Io`].
+/// [`TraceError::Line`] with line 0 if no packet has a timer event, or if the length of a jiffy is
+/// needed but unknown; [`TraceError::Io`].
 pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result<(W, Kernel), TraceError> {
     let import = Import::new(options, to);
     let mut packets = Packets { import, sequences: HashMap::new(), count: 0 };
@@ -167,8 +168,8 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
     packets.import.finish()
 }
 
-/// Whether a source begins as a trace of Perfetto. Text may begin with an empty line, which is the
-/// same byte, but it has no control characters of a small number.
+/// Whether a source begins like a trace of Perfetto. A text can begin with an empty line, which has
+/// the same byte, but text has no other low control characters.
 pub(super) fn is_perfetto(beginning: &[u8]) -> bool {
     let Some((&PACKET, mut rest)) = beginning.split_first() else { return false };
     let Some(length) = number::take(&mut rest).and_then(|length| usize::try_from(length).ok()) else {
@@ -221,13 +222,14 @@ impl<W: Write> Packets<'_, W> {
 
     fn packet(&mut self, packet: &Packet) -> Result<(), TraceError> {
         let sequence = self.sequences.entry(packet.sequence).or_default();
-        // The first packet of a sequence has this flag too, and nothing before it counts.
+        // The first packet of a sequence also has this flag, but nothing was lost before the
+        // sequence began.
         sequence.has_lost |= packet.previous_packet_dropped && sequence.has_begun;
         sequence.has_begun = true;
         if packet.previous_packet_dropped || packet.sequence_flags & CLEARED != 0 {
             sequence.symbols.clear();
         }
-        // The names of this packet may stand behind its events.
+        // A packet's names can come after its events.
         for symbol in packet.interned.iter().flat_map(|interned| &interned.kernel_symbols) {
             let name = String::from_utf8_lossy(&symbol.name[..symbol.name.len().min(4096)]);
             sequence.symbols.insert(symbol.id, name.into_owned());
@@ -248,7 +250,7 @@ impl<W: Write> Packets<'_, W> {
             let Some((queue, event_said)) = line::named(name) else { continue };
             let field = |name: &str| fields.iter().find(|field| field.0 == name).map(|field| field.1);
             let address = field(if queue == Queue::Wheel { "timer" } else { "hrtimer" });
-            // If the kernel hides addresses, each timer has address 0.
+            // If the kernel hides addresses, every timer has address 0.
             let address = address.filter(|&address| address != 0);
             let (Some(address), Some(said)) = (address, said(event_said, field)) else {
                 self.import.count.unreadable += 1;
@@ -271,12 +273,13 @@ impl<W: Write> Packets<'_, W> {
                 said,
             })?;
         }
-        // No event shows the time, so the loss has that of the last event before it.
+        // No event shows the time of the loss, so the loss gets the time of the last event before
+        // it.
         if has_lost { self.import.line(&Line::lost(0)) } else { Ok(()) }
     }
 }
 
-/// The name of an event that may be one of a timer, and its numbers by their names.
+/// Returns the name of an event that might be a timer event, and its numbers with their names.
 fn fields(event: &FtraceEvent) -> Option<(&str, Vec<(&str, u64)>)> {
     let known: [(&str, &Option<Values>, &[&str]); 6] = [
         ("hrtimer_start", &event.hrtimer_start, &["hrtimer", "function", "expires"]),
@@ -297,7 +300,7 @@ fn fields(event: &FtraceEvent) -> Option<(&str, Vec<(&str, u64)>)> {
     Some((name, fields.iter().filter_map(|field| Some((field.name.as_str(), number(field)?))).collect()))
 }
 
-/// Adds the values to the meaning of an event; `None` if it lacks one.
+/// Adds the values to the meaning of an event. Returns `None` if the event lacks a value.
 fn said(event: Said, field: impl Fn(&str) -> Option<u64>) -> Option<Said> {
     Some(match event {
         Said::Start { .. } => {
@@ -312,13 +315,13 @@ fn said(event: Said, field: impl Fn(&str) -> Option<u64>) -> Option<Said> {
 /// What comes next in a source.
 enum Next {
     Packet(Bytes),
-    /// A packet that is too long to hold a bundle was skipped.
+    /// A packet was skipped because it is longer than any bundle.
     Long,
     End,
     Damage(&'static str),
 }
 
-/// Reads the next packet. The length is checked before memory is taken for it.
+/// Reads the next packet. The length is checked before memory for the packet is allocated.
 fn next(from: &mut dyn BufRead) -> io::Result<Next> {
     const CUT: Next = Next::Damage("the file ends within a packet");
     let Some(key) = byte(from)? else { return Ok(Next::End) };

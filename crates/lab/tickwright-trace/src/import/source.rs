@@ -23,8 +23,8 @@ impl<'r> LineReader<'r> {
         Ok(Self { from: Unpacked::new(from)?, bytes: Vec::new(), damage: None })
     }
 
-    /// Reads a line and keeps at most [`LONGEST`] bytes of it, without its end. `None` at the end
-    /// of the source, or where its damage begins.
+    /// Reads a line and keeps at most [`LONGEST`] bytes of it, without its end. Returns `None` at
+    /// the end of the source or at the start of its damage.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         if self.damage.is_some() {
             return Ok(None);
@@ -46,12 +46,12 @@ impl<'r> LineReader<'r> {
     }
 }
 
-/// Strings with numbers from 1 on; 0 means no string.
+/// Strings that are numbered from 1 on; the number 0 means no string.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
     numbers: HashMap<String, u32>,
     texts: Vec<String>,
-    /// The number of each string in the file, given at its first use; 0: not used yet.
+    /// The number of each string in the file, assigned at the string's first use; 0: not used yet.
     written: Vec<u32>,
 }
 
@@ -70,8 +70,8 @@ impl Strings {
         number
     }
 
-    /// Returns the number of a string in the file. `write` writes the name to the file, at its
-    /// first use.
+    /// Returns the number of a string in the file. At the string's first use, `write` writes it to
+    /// the file.
     pub(super) fn written(
         &mut self,
         number: u32,

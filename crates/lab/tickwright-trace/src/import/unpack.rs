@@ -1,4 +1,4 @@
-//! Sources as plain text: unpacked, without a mark of their encoding.
+//! Sources as plain text: unpacked, without a byte-order mark.
 
 use core::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -8,18 +8,18 @@ use flate2::bufread::MultiGzDecoder;
 /// The number of bytes at the beginning of a source that are read in advance.
 const BEGINNING: usize = 1 << 16;
 
-/// A source, unpacked if it is packed with gzip, and without a UTF-8 byte-order mark. Its first
-/// 64 KiB are in memory, so that [`Source::guess`](super::Source::guess) can look at them.
+/// A source, unpacked if it is packed with gzip, and without a UTF-8 byte-order mark. Its first 64
+/// KiB are in memory, so that [`Source::guess`](super::Source::guess) can examine them.
 pub struct Unpacked<'r> {
     beginning: Cursor<Vec<u8>>,
-    /// The error after these bytes.
+    /// The error that follows these bytes.
     error: Option<io::Error>,
     from: Box<dyn BufRead + 'r>,
 }
 
 impl<'r> Unpacked<'r> {
-    /// Reads the beginning of a source. An error behind its first bytes is returned when these are
-    /// read.
+    /// Reads the beginning of a source. If the source fails after its first bytes, the error is
+    /// returned when a reader has consumed these bytes.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -32,7 +32,7 @@ impl<'r> Unpacked<'r> {
         Self::peek(Box::new(BufReader::with_capacity(BEGINNING, unpacked))).checked()
     }
 
-    /// The first bytes: 64 KiB, or all if there are less.
+    /// Returns the first 64 KiB, or the whole source if it is shorter.
     pub fn beginning(&self) -> &[u8] {
         self.beginning.get_ref()
     }
@@ -96,8 +96,8 @@ impl fmt::Debug for Unpacked<'_> {
     }
 }
 
-/// If an error says that packed bytes are damaged or cut off: the words for it. The bytes before
-/// were unpacked.
+/// If an error means that packed bytes are damaged or cut off, returns the words for it. The bytes
+/// before the damage were unpacked.
 pub(super) fn damage_of(error: &io::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {

@@ -28,7 +28,7 @@ fn trace(events: u32) -> (Vec<u8>, Vec<Event>) {
         let timer = u64::MAX - u64::from(number % 7);
         let event = match number % 5 {
             0 => Event { base, ..Event::new(time, timer, what) },
-            // A queue that the trace does not name.
+            // A queue that the trace's header does not name.
             1 => Event { base: 200, thread, cpu: 1, ..Event::new(time, timer, what) },
             _ => Event { base, thread, cpu: u16::MAX, site, ..Event::new(time, timer, what) },
         };

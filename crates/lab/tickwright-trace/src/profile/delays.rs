@@ -32,7 +32,7 @@ pub struct Delays {
 pub struct Share {
     /// The duration, in ns.
     pub ns: u64,
-    /// How often.
+    /// How many timers had this duration.
     pub count: u64,
 }
 
@@ -41,15 +41,15 @@ pub struct Share {
 pub struct Bar {
     /// The least duration, in ns. The bar ends at twice this duration.
     pub from_ns: u64,
-    /// How many timers.
+    /// How many timers had a duration in this bar.
     pub count: u64,
 }
 
 /// How many of the most frequent durations are kept.
 const TOP: usize = 5;
 
-/// Counts durations. Two significant digits tell 90 durations apart in each power of ten: at most
-/// 1,800 in all.
+/// Counts durations. With two significant digits there are 90 different durations in each power of
+/// ten, and at most 1,800 in all.
 #[derive(Debug, Default)]
 pub(super) struct Counter {
     spread: Numbers,

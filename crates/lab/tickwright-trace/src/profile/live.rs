@@ -1,4 +1,4 @@
-//! The timers that are pending, and the timers that expired a moment ago.
+//! The timers that are pending, and some of the timers that have ended.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ impl Ended {
         u64::try_from(now.saturating_sub(self.armed)).unwrap_or(0)
     }
 
-    /// The part of the delay that was left, in percent. `None`: the deadline is unknown.
+    /// Returns the percentage of the delay that was left, or `None` if the deadline is unknown.
     pub(super) fn left_percent(&self, now: Ns) -> Option<u64> {
         let left = u64::try_from(self.deadline.saturating_sub(now)).unwrap_or(0);
         let percent = left.saturating_mul(100).checked_div(self.delay).unwrap_or(0).min(100);
@@ -50,18 +50,19 @@ impl Ended {
     }
 }
 
-/// All timers that are pending. Some ended timers are kept too, to find timers that are armed again
-/// and again.
+/// All timers that are pending. Some ended timers are kept too, because a timer that is armed
+/// repeatedly counts as periodic.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     timers: HashMap<u64, Timer>,
     pending: usize,
 }
 
-/// A timer that is armed this many times in a row with one delay is periodic.
+/// A timer that is armed this many times in a row with the same delay is periodic.
 const REPEATS: u8 = 3;
 
-/// This many timers that are not pending are kept too.
+/// Timers that are not pending are removed when all timers outnumber twice the pending ones by
+/// this.
 const KEPT: usize = 4096;
 
 impl Live {
@@ -108,7 +109,7 @@ impl Live {
         let ended = timer.ended();
         timer.fired = timer.deadline;
         if timer.period > 0 {
-            // Some programs keep a timer on its grid, others count from the expiry.
+            // Some programs count the next period from the last deadline, others from the expiry.
             let period = i64::try_from(timer.period).unwrap_or(i64::MAX);
             let late = now.saturating_sub(timer.deadline);
             let from = if late.unsigned_abs() <= timer.period / 20 { timer.deadline } else { now };
@@ -120,7 +121,7 @@ impl Live {
         Some(ended)
     }
 
-    /// Forgets timers that are not pending when there are many of them.
+    /// Removes the timers that are not pending, if they have become too many.
     fn make_room(&mut self) {
         if self.timers.len() > 2 * self.pending + KEPT {
             self.timers.retain(|_, timer| timer.is_pending);

@@ -25,7 +25,7 @@ pub(super) struct Numbers {
 
 impl Default for Numbers {
     fn default() -> Self {
-        // The bounds and the digits are valid arguments.
+        // The arguments are in the valid range, so this cannot fail.
         let histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3);
         let histogram = histogram.unwrap_or_else(|_| unreachable!("valid bounds"));
         Self { histogram, least: u64::MAX, largest: 0 }
@@ -53,7 +53,8 @@ impl Numbers {
         self.histogram.is_empty()
     }
 
-    /// The number that this share of all numbers does not exceed; 0 if there are no numbers.
+    /// Returns the number that this share of all numbers does not exceed, or 0 if there are no
+    /// numbers.
     pub(super) fn at(&self, share: f64) -> u64 {
         if self.is_empty() {
             return 0;

@@ -7,11 +7,11 @@ use super::numbers::Numbers;
 pub struct Population {
     /// The mean over time.
     pub mean: f64,
-    /// Half of the time there were at most this many timers.
+    /// The median: for half of the time, at most this many timers were pending.
     pub p50: u64,
-    /// For 1 % of the time there were more timers than this.
+    /// For 1 % of the time more timers than this were pending.
     pub p99: u64,
-    /// The most at once.
+    /// The most timers that were pending at once.
     pub max: u64,
     /// The population over time, in at most 64 parts of equal length.
     pub course: Vec<Moment>,
@@ -24,7 +24,7 @@ pub struct Moment {
     pub from_ns: u64,
     /// The mean number of pending timers.
     pub mean: f64,
-    /// The most at once.
+    /// The most timers that were pending at once.
     pub max: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct OverTime {
     population: u64,
     by_time: Numbers,
     max: u64,
-    /// Pending timers times ns.
+    /// The sum of (pending timers) × (duration in ns).
     area: f64,
     part_ns: u64,
     parts: Vec<Part>,
@@ -59,7 +59,8 @@ impl Default for OverTime {
 }
 
 impl OverTime {
-    /// From `now` on, `population` timers are pending. Cost: O(1) amortized, 64 steps at most.
+    /// Sets the number of pending timers from the time `now` on. Cost: O(1) amortized, at most 64
+    /// steps.
     pub(super) fn set(&mut self, now: u64, population: u64) {
         self.pass(now.max(self.now));
         self.population = population;
@@ -78,7 +79,7 @@ impl OverTime {
         while now / self.part_ns >= PARTS as u64 {
             self.halve();
         }
-        // The time passes part by part.
+        // Advances through the parts that end before `now`.
         loop {
             let at = usize::try_from(self.now / self.part_ns).unwrap_or(PARTS - 1);
             self.parts.resize(self.parts.len().max(at + 1), Part::default());
@@ -94,7 +95,7 @@ impl OverTime {
         }
     }
 
-    /// Merges each two parts into one.
+    /// Merges each pair of adjacent parts into one.
     fn halve(&mut self) {
         self.part_ns *= 2;
         let both = |pair: &[Part]| Part {
@@ -106,7 +107,7 @@ impl OverTime {
 
     pub(super) fn finish(self, span_ns: u64) -> Population {
         if self.by_time.is_empty() {
-            // No time passed, so the population at the end is all that is known.
+            // No time passed, so the only known value is the population at the end.
             let now = self.population;
             let (mean, most) = (now as f64, self.max);
             return Population { mean, p50: now, p99: most, max: most, course: Vec::new() };

@@ -10,7 +10,8 @@ const OPTIONS: Options = Options { hz: Some(1000), of: String::new() };
 /// Functions by their numbers, from 1 on.
 const KNOWN: [&str; 7] = ["f", "g", "h", "tick", "process_timeout", "process_timeout/0x0", "hrtimer_wakeup"];
 
-/// Encodes a line of the kernel's text as Perfetto does: what has no message is a generic event.
+/// Encodes a line of the kernel's text as Perfetto does. An event without a message of its own
+/// becomes a generic event.
 fn encode(text: &str) -> FtraceEvent {
     let line::Read::Event(line) = line::read(text) else { panic!("{text}") };
     let timestamp = Some(line.time.cast_unsigned());
@@ -83,8 +84,8 @@ fn imported(bytes: &[u8]) -> Imported {
     opened(import(bytes, &OPTIONS, Vec::new()).unwrap())
 }
 
-/// Each case of the kernel's text has the same events and counts as Perfetto writes it, with the
-/// bundle of one processor after that of another.
+/// Each case of the kernel's text gives the same events and counts when it is encoded as Perfetto
+/// does it, with the bundle of one processor after the bundle of another.
 #[test]
 fn each_case_of_the_text_is_the_same() {
     let cases = include_str!("../../../tests/kernel.txt").split("\n== ").skip(1);
@@ -116,7 +117,7 @@ fn losses_names_and_unreadable_events() {
     let mut first = bundle(0, &[start(5, Some(1)), start(0, Some(1)), FtraceEvent::default()]);
     first.previous_packet_dropped = true;
     let full = bundle(1, &[start(7, Some(0xffff_8000))]);
-    // A name stands in the packet of its event.
+    // A name is in the same packet as its event.
     let full = Packet { previous_packet_dropped: true, interned: symbols().interned, ..full };
     let mut lost = bundle(2, &[start(9, Some(2)), start(10, None)]);
     let of_lost = lost.ftrace_events.as_mut().unwrap();
@@ -124,7 +125,7 @@ fn losses_names_and_unreadable_events() {
     of_lost.events.push(vec![8].into());
     let (found, events, losses) = imported(&trace(&[symbols(), first, full, lost]));
     let names: Vec<_> = events.iter().map(|(event, name)| (event.time, event.cpu, name.as_str())).collect();
-    // A packet that was lost may have changed the names.
+    // A packet that was lost could have changed the names.
     assert_eq!(names, [(0, 1, "0x1"), (2_000, 2, "0xffff8000"), (4_000, 3, "g"), (5_000, 3, "")]);
     // Timer 0, no time, and an event that is cut off.
     assert_eq!((found.count.unreadable, found.count.damage, losses), (3, None, vec![0, 0, 0]));
@@ -143,7 +144,8 @@ fn packed_packets_are_unpacked_once() {
     assert!(import(&trace(&[pack(&packed)])[..], &OPTIONS, Vec::new()).is_err());
 }
 
-/// A trace that is cut off or damaged is read to there, or refused by name.
+/// A trace that is cut off or damaged is read up to the damage, or refused with an error that names
+/// the damage.
 #[test]
 fn what_is_damaged_is_named() {
     let whole = trace(&small());
@@ -155,7 +157,7 @@ fn what_is_damaged_is_named() {
     }
     let damage = imported(&[&whole[..], &[PACKET, 9, 1]].concat()).0.count.damage;
     assert_eq!(damage.unwrap(), "after packet 3, the file ends within a packet");
-    // Lengths that nothing has: of the packet, of the bundle, of a number.
+    // Impossible lengths of the packet, of the bundle, and of a number.
     for (bytes, words) in [
         (&b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00"[..], "ends within a packet"),
         (b"\x0a\x06\x0a\xff\xff\xff\xff\x7f", "packet 1: "),
@@ -166,7 +168,7 @@ fn what_is_damaged_is_named() {
         let error = import(bytes, &OPTIONS, Vec::new()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
-    // Each bit, changed, ends with a trace or an error.
+    // After a change of any one bit, the import returns a trace or an error.
     for at in 0..whole.len() * 8 {
         let mut bytes = whole.clone();
         bytes[at / 8] ^= 1 << (at % 8);
@@ -174,7 +176,7 @@ fn what_is_damaged_is_named() {
     }
 }
 
-/// A packet that is too long for a bundle is skipped, and those after it are read.
+/// A packet that is too long for a bundle is skipped, and the packets after it are read.
 #[test]
 fn a_long_packet_of_another_source_is_skipped() {
     let (bytes, mut long) = (trace(&small()), vec![PACKET]);
