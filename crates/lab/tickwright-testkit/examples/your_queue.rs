@@ -1,7 +1,7 @@
 //! Runs the suite on a queue, and prints a verdict for each clause of the contract.
 //!
-//! `cargo run -p tickwright-testkit --example your_queue`. In place of `Sorted` write an adapter
-//! for your queue. If your queue lacks an operation, leave it out of `OFFERS`.
+//! `cargo run -p tickwright-testkit --example your_queue`. Replace `Sorted` by an adapter for your
+//! queue. If your queue lacks an operation, leave it out of `OFFERS`.
 
 use std::process::ExitCode;
 
@@ -56,7 +56,7 @@ impl Subject for Sorted {
     }
 }
 
-/// Makes them.
+/// Creates such queues.
 struct Factory;
 
 impl Make for Factory {

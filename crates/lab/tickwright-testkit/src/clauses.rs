@@ -1,9 +1,9 @@
-//! Computes one verdict for each clause of the contract. The names and numbers are those in
-//! `tickwright_core::TimerQueue`.
+//! Computes one verdict for each clause of the contract. The clauses have the names and numbers
+//! that `tickwright_core::TimerQueue` gives them.
 //!
-//! `transcript` runs the `scripts`, and most clauses are judged from these same transcripts.
-//! Clauses that need more than an op script are in `directed`. Each function is generic over
-//! [`Make`], so it judges our queues and foreign ones alike.
+//! `transcript` runs the `scripts`, and the verdicts on most clauses follow from these same
+//! transcripts. Clauses that need more than an op script are in `directed`. Each function is
+//! generic over [`Make`], so it judges our queues and other crates' queues alike.
 
 mod directed;
 mod idle;
@@ -31,7 +31,7 @@ pub use verdict::{Tools, Verdict};
 pub struct Clause {
     /// Its number in the contract.
     pub number: usize,
-    /// Its name there.
+    /// Its name in the contract.
     pub name: &'static str,
     /// Computes the verdict.
     pub verdict: fn(&Tools) -> Verdict,
@@ -81,8 +81,9 @@ clauses! {
     22 idle_timers_keep_their_keys
 }
 
-/// The verdicts of all clauses on queues of one kind, in the order of their numbers. The clauses of
-/// one scope share one run of each script: that is several times faster than a run for each clause.
+/// Returns the verdicts of all clauses on queues of one kind, in the order of their numbers. The
+/// clauses of one scope share one run of each script, which is several times faster than one run
+/// per clause.
 #[must_use]
 pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 22] {
     let read: Vec<(&str, Verdict)> = [Scope::All, Scope::DeadKeys, Scope::Edges]
@@ -103,7 +104,7 @@ pub fn verdicts<M: Make>(tools: &Tools) -> [Verdict; 22] {
 /// The scripts that judge a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
-    /// All of them.
+    /// All scripts.
     All,
     /// All scripts, and the runs also use dead keys.
     DeadKeys,
@@ -112,8 +113,8 @@ enum Scope {
 }
 
 impl Scope {
-    /// The scripts, the plain ones before the random ones. A random script is made when the
-    /// iterator reaches it.
+    /// Returns the scripts, first the plain ones and then the random ones. A random script is made
+    /// when the iterator reaches it.
     fn scripts(self) -> impl Iterator<Item = scripts::Named> {
         let plain = move || match self {
             Self::Edges => scripts::horizons(),
@@ -142,11 +143,11 @@ struct Reading {
     by: Judge,
     /// Judges each transcript as a whole.
     at_the_end: fn(&Transcript) -> Option<String>,
-    /// Judges what no script shows. It is called if no transcript breaks the clause.
+    /// Judges behavior that no script shows. It is called if no transcript breaks the clause.
     beyond: fn() -> Option<String>,
 }
 
-/// Runs the scripts of `scope` one after the other, until each of the readings has found a witness.
+/// Runs the scripts of `scope` one after the other, until every reading has found a witness.
 fn read<M: Make>(scope: Scope, readings: &[Reading]) -> Vec<Verdict> {
     let mut cases: Vec<Case> = readings
         .iter()
@@ -178,7 +179,7 @@ macro_rules! readings {
     ($($(#[$doc:meta])* $name:ident, $scope:ident $(, end $end:ident)? $(, beyond $beyond:expr)?
         $(, if $offer:ident)?;)+) =>
     {
-        /// All clauses for queues of one kind that are judged from transcripts.
+        /// Returns all clauses for queues of one kind that are judged from transcripts.
         fn readings<M: Make>() -> Vec<Reading> {
             vec![$({
                 let reading = Reading {
@@ -206,7 +207,7 @@ macro_rules! readings {
     };
 }
 
-/// The verdict of one reading.
+/// Returns the verdict of one reading.
 fn read_alone<M: Make>(name: &str) -> Verdict {
     let reading: Vec<Reading> = readings::<M>().into_iter().filter(|reading| reading.name == name).collect();
     let verdicts = reading.first().map(|reading| read::<M>(reading.scope, slice::from_ref(reading)));
@@ -214,37 +215,39 @@ fn read_alone<M: Make>(name: &str) -> Verdict {
 }
 
 readings! {
-    /// A timer leaves only when `now >= deadline`. A granular queue keeps its bound, also from the
-    /// caller's time, after any uptime and any sleep.
+    /// A timer leaves only when `now >= deadline`. A granular queue keeps its bound, also measured
+    /// from the caller's time, after any uptime and any sleep.
     never_early, All, beyond || late::from_the_callers_time::<M>(directed::reach::<M>());
     /// Each inserted timer is delivered or removed exactly once.
     none_lost_none_twice, All, end lost;
     /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first.
     order, All;
-    /// A rescheduled timer keeps its key and goes behind its equals.
+    /// A rescheduled timer keeps its key and goes after all timers of equal deadline.
     reschedule_is_remove_and_insert, All, if reschedule;
     /// A timer whose deadline has passed leaves at the next pop.
     past_deadlines_are_legal, All;
-    /// Clocks and deadlines may lie at every power of two, and nothing panics.
+    /// Nothing panics, even if clocks and deadlines are at any power of two.
     every_deadline_is_ordinary, Edges, end panicked;
     /// `next_expiry()` is the expiry of the head.
     next_expiry_is_exact, All, if next_expiry;
-    /// A driver that sleeps until `next_wake()` misses no timer, and never wakes again and again in
-    /// vain.
+    /// A driver that sleeps until `next_wake()` misses no timer, and does not wake repeatedly
+    /// without a due timer.
     next_wake_is_a_lower_bound, All, if next_wake;
-    /// The wake never changes without a report.
+    /// The tick of the next wake-up never changes without a report.
     head_change_is_reported, All, if head_change;
-    /// Every operation refuses a dead key, for ever.
+    /// Every operation refuses a dead key, forever.
     stale_keys_stay_stale, DeadKeys, end panicked_over_a_dead_key, if stale_keys;
-    /// `check()` finds nothing, at any time. (That it finds what is broken is tested beside each
-    /// structure.)
+    /// `check()` finds nothing, at any time. (The tests of each structure check that `check()`
+    /// finds what is broken.)
     check_verifies_every_invariant, All, if check;
     /// An advance delivers and moves at most `budget` timers, and reports whether due timers
-    /// remain; these leave later, in order. Every due timer leaves after a bounded number of calls.
+    /// remain; the remaining timers leave later, in order. Every due timer leaves after a bounded
+    /// number of calls.
     budget_bounds_an_advance, All, beyond || progress::stalls::<M>(directed::reach::<M>()), if budget;
     /// `second()` is the second timer in order: `peek()` returns it after the head was removed.
     second_is_the_next_after_the_head, All, beyond directed::second_becomes_head::<M>, if second;
-    /// A re-arm takes the head, keeps its key valid, and puts the timer behind its equals.
+    /// A re-arm takes the head, keeps its key valid, and puts the timer after all timers of equal
+    /// deadline.
     pop_and_reinsert_is_pop_then_insert, All, if rearm;
     /// `len()` is right after every operation.
     len_counts_what_is_pending, All;
@@ -252,8 +255,8 @@ readings! {
     clear_empties, DeadKeys, if clear;
 }
 
-/// A `now` smaller than before is clamped: the same timers leave at the same calls as if the caller
-/// had clamped it.
+/// A `now` that is smaller than an earlier one is clamped: the same timers leave at the same calls
+/// as if the caller had clamped it.
 #[must_use]
 pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
     let plain = Scope::All.manner::<M>();

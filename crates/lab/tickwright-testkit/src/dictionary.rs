@@ -2,9 +2,9 @@
 //! right results, and a machine that compares.
 //!
 //! Objects have an identity (their number) and a key. The suite reaches dictionaries through
-//! [`Subject`], which names objects by their numbers alone, so it can also test foreign
-//! dictionaries and those behind a C interface. [`Ours`] is the adapter for types that implement
-//! [`Dictionary`].
+//! [`Subject`], which names objects only by their numbers, so the suite can also test other crates'
+//! dictionaries and dictionaries with a C interface. [`Ours`] is the adapter for types that
+//! implement [`Dictionary`].
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -16,7 +16,7 @@ use tickwright_collections::{
     Seek, SlabDict,
 };
 
-/// The number of objects that a script can name: from 0 up to this number, excluded.
+/// The number of objects that a script can name. Their numbers are 0 to `OBJECTS - 1`.
 pub const OBJECTS: usize = 24;
 
 /// All six searches.
@@ -25,7 +25,7 @@ pub const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt,
 /// An object that the suite inserts into dictionaries. Its key can change in place.
 #[derive(Debug)]
 pub struct Object<B: Balance = RedBlack> {
-    /// Which object it is.
+    /// The number that identifies the object.
     pub number: usize,
     /// Its key.
     pub key: Cell<u64>,
@@ -34,7 +34,7 @@ pub struct Object<B: Balance = RedBlack> {
 }
 
 impl<B: Balance> Object<B> {
-    /// An object that is in no dictionary.
+    /// Creates an object that is in no dictionary.
     #[must_use]
     pub fn new(number: usize, key: u64) -> Self {
         Self { number, key: Cell::new(key), link: Link::new() }
@@ -83,7 +83,7 @@ pub trait Subject {
     /// The error that the dictionary returns.
     fn insert(&mut self, number: usize, key: u64, hint: Option<usize>) -> Result<(), DictError>;
 
-    /// Appends an object, or prepends it if `first` holds.
+    /// Appends an object, or prepends it if `first` is true.
     ///
     /// # Errors
     /// The error that the dictionary returns.
@@ -95,45 +95,45 @@ pub trait Subject {
     /// The error that the dictionary returns.
     fn remove(&mut self, number: usize) -> Result<usize, DictError>;
 
-    /// Changes a key and tells the dictionary. Returns whether the object moved.
+    /// Changes an object's key and notifies the dictionary. Returns whether the object moved.
     ///
     /// # Errors
     /// The error that the dictionary returns.
     fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError>;
 
-    /// Searches.
+    /// Searches for a key in the way `seek`. Returns the number of the object that was found.
     ///
     /// # Errors
     /// The error that the dictionary returns.
     fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
 
-    /// The object at one end.
+    /// Returns the first object if `first` is true, otherwise the last one.
     fn end(&self, first: bool) -> Option<usize>;
 
-    /// The neighbor of an object, on one side.
+    /// Returns the object after this object if `next` is true, otherwise the object before it.
     ///
     /// # Errors
     /// The error that the dictionary returns.
     fn beside(&self, number: usize, next: bool) -> Result<Option<usize>, DictError>;
 
-    /// Walks a range from the front; if `both` holds, from both ends by turns.
+    /// Walks a range from the front or, if `both` is true, alternately from both ends.
     fn range(&self, from: Bound<u64>, to: Bound<u64>, both: bool) -> Vec<usize>;
 
-    /// How many are in.
+    /// Returns the number of objects in the dictionary.
     fn len(&self) -> usize;
 
-    /// Whether none is in.
+    /// Whether the dictionary is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes all.
+    /// Removes all objects.
     fn clear(&mut self);
 
     /// Verifies the structure.
     ///
     /// # Errors
-    /// What is broken.
+    /// A description of what is broken.
     fn check(&self) -> Result<(), String>;
 }
 
@@ -269,7 +269,7 @@ pub trait AsObject<B: Balance> {
     /// Whether it is a reference.
     const OWN: bool;
 
-    /// The object.
+    /// Returns the object.
     fn object(&self) -> &Object<B>;
 }
 
@@ -312,7 +312,8 @@ pub enum Op {
     Clear,
 }
 
-/// The model that gives the right results: a vector sorted by key, equals in the order of arrival.
+/// The model that gives the right results: a vector that is sorted by key, with objects of equal
+/// key in the order of arrival.
 #[derive(Clone, Debug, Default)]
 struct Model(Vec<(u64, usize)>);
 
@@ -371,7 +372,7 @@ impl Model {
 /// the length and the structure.
 ///
 /// # Errors
-/// The op, the expected result and the actual one.
+/// If a result is wrong. The error has the op, the expected result and the actual result.
 pub fn run<S: Subject>(subject: &mut S, script: &[Op]) -> Result<(), String> {
     let mut model = Model::default();
     let mut known = [false; OBJECTS];
@@ -488,7 +489,7 @@ fn compare<S: Subject>(subject: &S, model: &Model) -> Result<(), String> {
 /// Runs a script on a slab dictionary.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_slab<B: Balance>(script: &[Op]) -> Result<(), String> {
     let dictionary = SlabDict::<_, _, B>::balanced(ByKey);
     run(&mut Ours::new(dictionary, Object::<B>::new), script).map_err(|what| format!("slab: {what}"))
@@ -497,7 +498,7 @@ pub fn run_slab<B: Balance>(script: &[Op]) -> Result<(), String> {
 /// Runs a script on a B+ tree.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_bplus(script: &[Op]) -> Result<(), String> {
     let dictionary = BPlusDict::<_, Object>::new(ByKey);
     run(&mut Ours::new(dictionary, Object::new), script).map_err(|what| format!("B+ tree: {what}"))
@@ -506,7 +507,7 @@ pub fn run_bplus(script: &[Op]) -> Result<(), String> {
 /// Runs a script on a hook dictionary.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_hook<B: Balance>(script: &[Op]) -> Result<(), String> {
     let objects: Vec<Object<B>> = (0..OBJECTS).map(|number| Object::new(number, 0)).collect();
     let dictionary = HookDict::<_, _, B>::balanced(ByKey);

@@ -1,7 +1,7 @@
-//! Adapters for queues of other crates. The suite computes which clauses they keep.
+//! Adapters for other crates' queues. The suite computes which clauses these queues keep.
 //!
-//! Each queue is driven as its documentation says. If a queue counts real time, one tick is a
-//! millisecond. None of the adapters sleeps.
+//! Each adapter drives its queue as the queue's documentation says. If a queue counts real time,
+//! one tick is a millisecond. None of the adapters sleeps.
 
 mod binary_heap;
 #[cfg(feature = "foreign")]

@@ -1,10 +1,10 @@
 //! The op machine: runs a script on a queue and on the oracle, and compares every result.
 //!
 //! The machine itself never panics: it returns a difference as a [`Mismatch`], so that runs can be
-//! judged, shrunk and printed. An exact queue has to keep all of the contract. A granular queue has
-//! to keep the expiries that it chose within its bound. Its equals may leave in any order, if the
-//! queue shows that order beforehand. [`clauses`](crate::clauses) judges queues that keep only
-//! parts of the contract.
+//! judged, shrunk and printed. An exact queue has to keep the whole contract. A granular queue has
+//! to deliver at the expiries that it chose, and these must be within its bound. Timers of equal
+//! expiry can leave it in any order that the queue shows beforehand. [`clauses`](crate::clauses)
+//! judges queues that keep only parts of the contract.
 
 use core::fmt;
 
@@ -15,19 +15,19 @@ use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 /// An event of a timer. All exact structures must produce the same log of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It became pending.
+    /// The timer became pending.
     Inserted(u32),
-    /// It was refused.
+    /// The insert was refused.
     Refused(u32),
-    /// It was taken out.
+    /// The timer was removed.
     Removed(u32),
-    /// It was rescheduled.
+    /// The timer was rescheduled.
     Rescheduled(u32),
-    /// It was delivered at this `now`.
+    /// The timer was delivered at this `now`.
     Delivered(Fired, u64),
-    /// It was due and was armed again at this `now`.
+    /// The timer was due and was armed again at this `now`.
     Rearmed(Fired, u64),
-    /// All were taken out.
+    /// All timers were removed.
     Cleared,
 }
 
@@ -38,11 +38,11 @@ pub struct Mismatch {
     pub at: usize,
     /// The op.
     pub op: Op,
-    /// What was asked.
+    /// The question that was asked.
     pub question: &'static str,
     /// The oracle's answer.
     pub expected: String,
-    /// The queue's.
+    /// The queue's answer.
     pub got: String,
 }
 
@@ -60,11 +60,11 @@ impl core::error::Error for Mismatch {}
 pub enum Watch {
     /// After each op.
     Always,
-    /// After the last op: for enumerations, in which each prefix is a script of its own.
+    /// After the last op: for enumerations that also run each prefix as a separate script.
     AtTheEnd,
 }
 
-/// A queue, the oracle beside it, and every key that the queue ever returned.
+/// A queue, its oracle, and every key that the queue has returned.
 struct Machine<S: Subject> {
     subject: S,
     oracle: Oracle,
@@ -90,7 +90,7 @@ pub fn run<M: Make>(script: &[Op]) -> Result<Vec<Event>, Mismatch> {
     run_in::<M>(&arena, script, Watch::Always)
 }
 
-/// Runs `script` on a fresh queue that takes no more than `most` timers.
+/// Runs `script` on a fresh queue that refuses to hold more than `most` timers.
 ///
 /// # Errors
 /// The first [`Mismatch`].
@@ -100,7 +100,7 @@ pub fn run_bounded<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mi
     Machine::new::<M>(subject, Oracle::bounded(most)).play(script, Watch::Always)
 }
 
-/// Runs `script` on a fresh queue of a kind that never takes more than `most` timers.
+/// Runs `script` on a fresh queue of a kind that never holds more than `most` timers.
 ///
 /// # Errors
 /// The first [`Mismatch`].
@@ -109,7 +109,7 @@ pub fn run_within<M: Make>(script: &[Op], most: usize) -> Result<Vec<Event>, Mis
     Machine::new::<M>(M::make(&arena, most), Oracle::bounded(most)).play(script, Watch::Always)
 }
 
-/// Runs `script` on a fresh queue in an arena that may have served other runs.
+/// Runs `script` on a fresh queue in an arena that other runs may have used before.
 ///
 /// # Errors
 /// The first [`Mismatch`].
@@ -117,15 +117,15 @@ pub fn run_in<M: Make>(arena: &M::Arena, script: &[Op], watch: Watch) -> Result<
     Machine::new::<M>(M::make(arena, 0), Oracle::new()).play(script, watch)
 }
 
-/// The number of nodes that a script needs.
+/// Returns the number of nodes that a script needs.
 #[must_use]
 pub fn inserts(script: &[Op]) -> usize {
     script.iter().filter(|op| matches!(op, Op::Insert(_))).count()
 }
 
-/// The part of `op` that the queue offers. If it does not offer a re-arm, the op becomes a pop. If
-/// it offers no pop either, the op becomes an advance. A `tell` becomes an advance with a budget of
-/// 0.
+/// Returns the part of `op` that the queue offers. If the queue does not offer a re-arm, the op
+/// becomes a pop. If the queue does not offer a pop either, the op becomes an advance. A `tell`
+/// becomes an advance with a budget of 0.
 pub(crate) fn offered(op: Op, offers: Offers) -> Option<Op> {
     match op {
         Op::Rearm(when, _) if !offers.rearm => offered(Op::Pop(when), offers),
@@ -150,7 +150,7 @@ pub(crate) fn resolve(oracle: &Oracle, when: When) -> u64 {
     }
 }
 
-/// The value of the timer that `whom` names, if there is one.
+/// Returns the value of the timer that `whom` names, if there is one.
 pub(crate) fn pick(oracle: &Oracle, inserted: usize, whom: Whom) -> Option<u32> {
     match whom {
         Whom::Live(nth) => oracle.nth(nth).map(|fired| fired.value),
@@ -238,7 +238,7 @@ impl<S: Subject> Machine<S> {
         if self.offers.next_wake { self.subject.next_wake() } else { None }
     }
 
-    /// A queue may report a change too often, but must never miss one.
+    /// A queue is allowed to report a change that did not happen, but must not miss a change.
     fn head_change(&mut self, before: Option<u64>, reported: Option<bool>) -> Checked {
         if self.offers.head_change && self.offers.next_wake && reported == Some(false) {
             let after = self.wake();
@@ -259,8 +259,8 @@ impl<S: Subject> Machine<S> {
         Ok(reported)
     }
 
-    /// Learns the expiry that a granular queue gave a timer which has just arrived, and requires
-    /// that it is within the bound.
+    /// Asks a granular queue for the expiry of a timer that has just arrived, and requires that the
+    /// expiry is within the bound.
     fn settle(&mut self, value: u32) -> Checked {
         let Some(lateness) = self.lateness else { return Ok(()) };
         let Some(deadline) = self.oracle.deadline(value) else { return Ok(()) };
@@ -277,8 +277,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// The two timers that leave next. A granular queue is asked itself, because it alone knows its
-    /// order among equals.
+    /// Returns the two timers that leave next. For a granular queue the answer comes from the queue
+    /// itself, because only the queue knows the order of timers with equal expiry.
     fn shown(&mut self) -> [Option<Fired>; 2] {
         let (head, second) = (self.offers.peek, self.offers.second);
         match self.lateness {
@@ -289,8 +289,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// Requires that `got` is `expected`, or in a granular queue one of its equals. If `got` has a
-    /// deadline, it must be right.
+    /// Requires that `got` is `expected`, or in a granular queue a timer with the same expiry. If
+    /// `got` has a deadline, the deadline must be right.
     fn stands_for(&self, question: &'static str, expected: Option<Fired>, got: Option<Fired>) -> Checked {
         let right = match (expected, got) {
             (None, None) => true,
@@ -329,8 +329,8 @@ impl<S: Subject> Machine<S> {
         }
     }
 
-    /// The timer that `whom` names, with its key. `None` for a timer that was refused. Also `None`
-    /// for a dead timer if the queue cannot tell that a key is stale.
+    /// Returns the timer that `whom` names, with its key. Returns `None` for a timer that was
+    /// refused, and for a dead timer if the queue does not recognize stale keys.
     fn key(&self, whom: Whom) -> Option<(u32, S::Key)> {
         let value = pick(&self.oracle, self.keys.len(), whom)?;
         let key = (*self.keys.get(value as usize)?)?;
@@ -387,8 +387,8 @@ impl<S: Subject> Machine<S> {
             let left = self.oracle.head();
             return self.differ("advance delivers", format!("{left:?} too"), format!("{got:?}"));
         }
-        // When the budget is used up, a queue may return `complete: false` if it would have to move
-        // timers to find out.
+        // When the budget is used up, a queue is allowed to return `complete: false` if only moving
+        // more timers could show whether a due timer is left.
         let unsure = used == budget && !advanced.complete;
         let complete = !due && !unsure;
         let moved = if self.moves { advanced.moved } else { 0 };

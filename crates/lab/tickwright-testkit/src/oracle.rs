@@ -1,19 +1,19 @@
-//! The expected answers. The contract, implemented with the simplest collections of `std`. It
-//! imports nothing from `tickwright-core`.
+//! The expected answers: an implementation of the contract with the simplest collections of `std`.
+//! It imports nothing from `tickwright-core`.
 //!
-//! For a granular queue the machine first checks that the expiry which the queue chose is within
-//! the bound. Then it [tells](Oracle::settle) the oracle this expiry, and the oracle expects
-//! exactly that.
+//! For a granular queue, the machine first checks that the expiry chosen by the queue is within the
+//! bound. Then the machine [passes](Oracle::settle) this expiry to the oracle, and the oracle
+//! expects exactly this expiry.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::subject::Fired;
 
-/// The order in which timers leave: by expiry, and among equals by arrival.
+/// The order in which timers leave: by expiry, and among timers of equal expiry by arrival.
 type Place = (u64, u64);
 
-/// A timer queue that is right because it is too simple to be wrong. Timers are named by their
-/// values, which must be unique.
+/// A timer queue that is simple enough to be obviously correct. Timers are named by their values,
+/// which must be unique.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     now: u64,
@@ -26,37 +26,37 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// An empty queue without a bound.
+    /// Creates an empty queue without a bound.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty queue that refuses more than `most` timers.
+    /// Creates an empty queue that refuses to hold more than `most` timers.
     #[must_use]
     pub fn bounded(most: usize) -> Self {
         Self { bound: Some(most), ..Self::default() }
     }
 
-    /// The greatest `now` that was passed so far.
+    /// Returns the greatest `now` that was passed so far.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// The number of pending timers.
+    /// Returns the number of pending timers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether none is.
+    /// Whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Advances `now`; a time that is smaller than before changes nothing.
+    /// Advances `now`. A time that is smaller than `now` changes nothing.
     pub fn tell(&mut self, now: u64) {
         self.now = self.now.max(now);
     }
@@ -69,7 +69,8 @@ impl Oracle {
         self.deadlines.insert(value, place.0);
     }
 
-    /// Moves `value`, which has just arrived, to the expiry that a granular queue stated for it.
+    /// Moves the timer `value`, which has just arrived, to the expiry that a granular queue stated
+    /// for it.
     pub fn settle(&mut self, value: u32, expiry: u64) {
         if let Some(place) = self.places.get_mut(&value) {
             self.pending.remove(place);
@@ -101,36 +102,36 @@ impl Oracle {
         pending
     }
 
-    /// The pending timers in the order in which they leave.
+    /// Returns the pending timers in the order in which they leave.
     pub fn in_order(&self) -> impl Iterator<Item = Fired> + '_ {
         self.pending.iter().map(|(&(expiry, _), &value)| Fired::new(value, expiry))
     }
 
-    /// The timer that leaves first.
+    /// Returns the timer that leaves first.
     #[must_use]
     pub fn head(&self) -> Option<Fired> {
         self.in_order().next()
     }
 
-    /// The one after it.
+    /// Returns the timer that leaves after the head.
     #[must_use]
     pub fn second(&self) -> Option<Fired> {
         self.in_order().nth(1)
     }
 
-    /// The `nth` pending timer, where `nth` is taken modulo their number.
+    /// Returns the `nth` pending timer, where `nth` is taken modulo their number.
     #[must_use]
     pub fn nth(&self, nth: u8) -> Option<Fired> {
         self.in_order().nth(usize::from(nth).checked_rem(self.len())?)
     }
 
-    /// The expiry of `value` while it is pending.
+    /// Returns the expiry of `value` if it is pending.
     #[must_use]
     pub fn expiry(&self, value: u32) -> Option<u64> {
         self.places.get(&value).map(|&(expiry, _)| expiry)
     }
 
-    /// `max(deadline, now)` of the last (re)insert of `value`, while it is pending.
+    /// Returns the `max(deadline, now)` of the last (re)insert of `value`, if it is pending.
     #[must_use]
     pub fn deadline(&self, value: u32) -> Option<u64> {
         self.places.contains_key(&value).then(|| self.deadlines.get(&value).copied())?
@@ -170,7 +171,7 @@ impl Oracle {
         Some(fired)
     }
 
-    /// Removes all.
+    /// Removes all timers.
     pub fn clear(&mut self) {
         self.pending.clear();
         self.places.clear();

@@ -26,13 +26,13 @@ pub trait Walk<F: Family>: 'static {
     fn prepare_hook(queue: &mut HookQueue<'_, F, Cell<u32>>) {
         let _ = queue;
     }
-    /// The values in a slab queue, in delivery order.
+    /// Returns the values in a slab queue, in delivery order.
     fn slab(queue: &SlabQueue<F, u32>) -> Option<Vec<u32>>;
-    /// The values in a hook queue, in delivery order.
+    /// Returns the values in a hook queue, in delivery order.
     fn hook(queue: &HookQueue<'_, F, Cell<u32>>) -> Option<Vec<u32>>;
 }
 
-/// Not at all: heaps.
+/// No walk, for heaps.
 #[derive(Debug)]
 pub struct NoWalk;
 
@@ -46,7 +46,7 @@ impl<F: Family> Walk<F> for NoWalk {
     }
 }
 
-/// Walks with `iter`: for lists and trees.
+/// A walk with `iter`, for lists and trees.
 #[derive(Debug)]
 pub struct InOrder;
 
@@ -64,8 +64,8 @@ where
     }
 }
 
-/// Like [`NoWalk`], for queues whose arrival numbers begin at `FIRST`. If `FIRST` is near the last
-/// number, the queue renumbers its timers soon.
+/// Like [`NoWalk`], for queues whose arrival numbers begin at `FIRST`. If `FIRST` is close to the
+/// last possible number, the queue soon renumbers its timers.
 #[derive(Debug)]
 pub struct Worn<const FIRST: u32>;
 
@@ -87,7 +87,7 @@ impl<F: Family, const FIRST: u32> Walk<F> for Worn<FIRST> {
     }
 }
 
-/// The bound that a granular family declares.
+/// Returns the bound that a granular family declares.
 const fn lateness(order: Order) -> Option<fn(u64) -> u64> {
     match order {
         Order::Granular { lateness } => Some(lateness),
@@ -95,8 +95,9 @@ const fn lateness(order: Order) -> Option<fn(u64) -> u64> {
     }
 }
 
-/// Whether a timer with this explanation must be moved before it leaves. A timer that is alone in a
-/// bucket of a higher level of a wheel leaves from there, but only as long as it is alone.
+/// Whether a timer with this explanation must be moved before it leaves. A timer in a bucket of a
+/// higher level of a wheel leaves directly from that bucket, but only while it is the bucket's only
+/// timer.
 fn waits(explanation: Option<Explanation>) -> bool {
     match explanation.map(|explanation| explanation.whereabouts) {
         Some(Whereabouts::Bucket { level, moves_at, .. }) => level > 0 || moves_at.is_some(),
@@ -158,7 +159,7 @@ macro_rules! shared_methods {
     };
 }
 
-/// The methods of [`Subject`] that make the same call on each slab.
+/// The methods of [`Subject`] that make the same call on every kind of slab.
 macro_rules! slab_methods {
     () => {
         fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
@@ -259,8 +260,8 @@ impl<F: Family + 'static, W: Walk<F>> Make for Slab<F, W> {
     fn arena(_: usize) {}
 
     fn make((): &(), capacity: usize) -> SlabSubject<F, W> {
-        // A family whose own bound is below `capacity` starts empty; the suite stays within that
-        // bound.
+        // A family whose own bound is below `capacity` refuses it, so the queue starts without
+        // capacity. The suite stays within that bound.
         let mut queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         W::prepare_slab(&mut queue);
         SlabSubject { queue, _walk: PhantomData }
@@ -296,7 +297,7 @@ impl<F, const N: usize> fmt::Debug for Inline<F, N> {
     }
 }
 
-/// A queue with slots inside under test.
+/// A queue under test whose slots are inside the queue value.
 #[derive(Debug)]
 pub struct InlineSubject<F: Family, const N: usize> {
     queue: InlineQueue<F, u32, N>,
@@ -310,7 +311,7 @@ impl<F: Family + 'static, const N: usize> Make for Inline<F, N> {
         format!("{}/inline", F::ID)
     }
 
-    /// Its type sets its bound.
+    /// The queue's type fixes its bound, so no bound can be set.
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = <Slab<F> as Make>::EXACT;
     const LATENESS: Option<fn(u64) -> u64> = <Slab<F> as Make>::LATENESS;
@@ -321,7 +322,7 @@ impl<F: Family + 'static, const N: usize> Make for Inline<F, N> {
     fn make((): &(), capacity: usize) -> InlineSubject<F, N> {
         assert!(capacity <= N, "the suite asks for {capacity} slots");
         let mut queue = InlineQueue::new();
-        // As for slabs: a family whose own bound is smaller refuses the capacity.
+        // As with slabs, a family whose own bound is smaller refuses the capacity.
         let _ = queue.reserve(capacity);
         InlineSubject { queue }
     }
@@ -363,7 +364,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
         format!("{}/hook", F::ID)
     }
 
-    /// The caller owns the nodes, so a hook queue has no bound that could be set.
+    /// The caller owns the nodes, so a hook queue has no bound that can be set.
     const OFFERS: Offers = Offers { bound: false, ..Offers::ALL };
     const EXACT: bool = HookQueue::<'static, F, Cell<u32>>::ORDER.is_exact();
     const LATENESS: Option<fn(u64) -> u64> = lateness(HookQueue::<'static, F, Cell<u32>>::ORDER);
@@ -375,7 +376,7 @@ impl<F: Family + 'static, W: Walk<F>> Make for Hook<F, W> {
 
     fn make(arena: &Self::Arena, capacity: usize) -> HookSubject<'_, F, W> {
         let mut queue = HookQueue::new();
-        // As for slabs: a family whose own bound is smaller refuses the capacity, and keeps its
+        // As with slabs, a family whose own bound is smaller refuses the capacity, and keeps its
         // bound.
         let _ = queue.reserve(capacity);
         W::prepare_hook(&mut queue);
@@ -421,7 +422,7 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
         Some(Fired::new(key.payload.get(), expiry).asked(deadline))
     }
 
-    /// A timer of the caller is idle while it is in no queue.
+    /// A timer that the caller owns is idle while it is not in a queue.
     fn keep(&mut self, value: u32) -> Result<Self::Key, Full> {
         let node = self.fresh.next().ok_or(Full(value))?;
         node.payload.set(value);
@@ -457,8 +458,8 @@ impl<'a, F: Family, W: Walk<F>> Subject for HookSubject<'a, F, W> {
     }
 }
 
-/// Creates slab queues whose timers live on: what leaves becomes idle, and the next insert arms it
-/// again.
+/// Creates slab queues that keep their timers: a timer that leaves becomes idle, and the next
+/// insert arms it again.
 pub struct Kept<F>(PhantomData<F>);
 
 impl<F> fmt::Debug for Kept<F> {
@@ -482,7 +483,7 @@ impl<F: Family + 'static> Make for Kept<F> {
         format!("{}/kept", F::ID)
     }
 
-    /// A key is used again, so an old one may name a new timer of the suite.
+    /// Keys are reused, so an old key can name a timer that the suite regards as new.
     const OFFERS: Offers = Offers { stale_keys: false, ..Offers::ALL };
     const EXACT: bool = <Slab<F> as Make>::EXACT;
     const LATENESS: Option<fn(u64) -> u64> = <Slab<F> as Make>::LATENESS;
@@ -508,7 +509,7 @@ impl<F: Family> Subject for KeptSubject<F> {
     });
 
     fn insert(&mut self, deadline: u64, value: u32) -> Result<(Key, bool), Full> {
-        // After a `clear`, the keys of idle timers are stale.
+        // After a `clear`, the keys of idle timers are stale, so such keys are skipped.
         while let Some(key) = self.idle.pop() {
             if let Some(place) = self.queue.get_mut(key) {
                 *place = value;

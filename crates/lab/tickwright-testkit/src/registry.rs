@@ -18,30 +18,30 @@ pub type RunAll = fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Fai
 
 /// A kind of queue, described by values.
 pub struct Kind {
-    /// Its name in tables.
+    /// The name of the kind in tables.
     pub name: String,
-    /// What it offers.
+    /// The operations that the kind offers.
     pub offers: Offers,
-    /// Whether it claims to be exact.
+    /// Whether the kind claims to be exact.
     pub exact: bool,
-    /// The greatest lateness that it claims, if it is granular.
+    /// The greatest lateness that the kind claims, if it is granular.
     pub lateness: Option<fn(u64) -> u64>,
-    /// Its clauses.
+    /// The clauses for this kind.
     pub clauses: [Clause; 22],
     /// The verdicts of all clauses, computed together.
     pub verdicts: fn(&Tools) -> [Verdict; 22],
-    /// Runs a script on it beside the oracle.
+    /// Runs a script on a queue and on the oracle.
     pub run: fn(&[Op]) -> Result<Vec<Event>, Mismatch>,
     /// Runs a script on a queue that takes a bounded number of timers.
     pub run_bounded: fn(&[Op], usize) -> Result<Vec<Event>, Mismatch>,
-    /// Runs every script, compares at the end of each, and counts them.
+    /// Runs every script, compares at the end of each script, and counts the scripts.
     pub run_all: RunAll,
 }
 
 /// A script that a queue fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// All of it.
+    /// The whole script.
     pub script: Vec<Op>,
     /// Where the queue differs from the oracle.
     pub mismatch: Mismatch,
@@ -66,7 +66,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// The most inserts that a script for [`Kind::run_all`] may have.
+/// The most inserts that a script for [`Kind::run_all`] is allowed to have.
 pub const MOST_INSERTS: usize = 16;
 
 fn run_all<M: Make>(scripts: &mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>> {
@@ -82,7 +82,7 @@ fn run_all<M: Make>(scripts: &mut dyn Iterator<Item = Vec<Op>>) -> Result<usize,
 }
 
 impl Kind {
-    /// The kind that `M` makes.
+    /// Returns the kind of queue that `M` makes.
     #[must_use]
     pub fn of<M: Make>() -> Self {
         Self {
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Every family of `tickwright-core`, in each storage that it supports.
+/// Returns every family of `tickwright-core`, in each storage that it supports.
 #[must_use]
 pub fn ours() -> Vec<Kind> {
     macro_rules! kinds {
@@ -113,7 +113,7 @@ pub fn ours() -> Vec<Kind> {
     kinds
 }
 
-/// Every family in a slab, with timers that are idle between their deliveries.
+/// Returns every family in a slab, with timers that are idle between their deliveries.
 #[must_use]
 pub fn kept() -> Vec<Kind> {
     macro_rules! kinds {
@@ -124,10 +124,10 @@ pub fn kept() -> Vec<Kind> {
     kinds
 }
 
-/// The slots of a queue of [`inline`]: more timers than any script has.
+/// The number of slots of a queue of [`inline`], which is more than the timers of any script.
 const ROOM: usize = 512;
 
-/// Every family that hooks can have, in slots inside the queue.
+/// Returns every family that supports hooks, in slots inside the queue.
 #[must_use]
 pub fn inline() -> Vec<Kind> {
     macro_rules! kinds {
@@ -136,7 +136,8 @@ pub fn inline() -> Vec<Kind> {
     for_each_family!(kinds [])
 }
 
-/// Foreign queues: two over std, and with the feature `foreign` two of other crates.
+/// Returns the foreign queues: two that use the standard library's collections and, with the
+/// feature `foreign`, two of other crates.
 #[must_use]
 pub fn foreign() -> Vec<Kind> {
     vec![
@@ -149,11 +150,11 @@ pub fn foreign() -> Vec<Kind> {
     ]
 }
 
-/// Runs the script that `bytes` stand for on each of our queues. The fuzz target calls this for
-/// each input, and the corpus test for each input that was kept.
+/// Decodes `bytes` into a script and runs the script on each of our queues. The fuzz target calls
+/// this for each input, and the corpus test for each input that was kept.
 ///
 /// # Errors
-/// Names the first queue that differs from the oracle, and where.
+/// If a queue differs from the oracle. The error names the first such queue, and where it differs.
 pub fn replay(bytes: &[u8]) -> Result<(), String> {
     let script = decode(bytes);
     for kind in ours() {

@@ -11,7 +11,7 @@ pub enum When {
     After(u64),
     /// `now` minus n ticks, saturating: a past deadline, or a clock that steps back.
     Before(u64),
-    /// This very tick.
+    /// Exactly this tick.
     At(u64),
     /// The expiry of a pending timer, counted from the head; `now` if no timer is pending.
     Like(u8),
@@ -108,7 +108,8 @@ const fn spans() -> [u64; 256] {
     spans
 }
 
-/// How far the clock advances. Long steps are rare, since the clock never goes back during a run.
+/// Returns how far the clock advances. Long steps are rare, because the clock never goes back
+/// during a run.
 fn stride(byte: u8) -> u64 {
     match byte {
         0..240 => SPANS[usize::from(byte % 30)],
@@ -139,12 +140,12 @@ fn decode_one([kind, mode, index, extra]: [u8; WIDTH]) -> Op {
         5 | 6 => Op::Remove(whom(extra)),
         7 | 8 => Op::Reschedule(whom(extra), when(mode, index, span)),
         9 | 10 => Op::Pop(when(mode, index, stride)),
-        // Both have the same effect, so a queue may offer either.
+        // Both ops have the same effect, so a queue can offer either of them.
         11 | 12 if extra >= 128 && BUDGETS[usize::from(extra % 4)] == 0 => {
             Op::Tell(when(mode, index, stride))
         }
         11 | 12 => Op::Advance(when(mode, index, stride), BUDGETS[usize::from(extra % 4)]),
-        // A clear removes all timers, so one op in 256 is enough.
+        // A clear removes all timers, so one such op in 256 is enough.
         13 if mode.is_multiple_of(16) => Op::Clear,
         _ => Op::Rearm(when(mode, index, stride), span(extra)),
     }
@@ -194,9 +195,9 @@ pub fn encode(op: Op) -> Option<[u8; WIDTH]> {
     }
 }
 
-/// Creates a script of bursts of timers. Many advances with small budgets deliver each burst, and
-/// between them other timers arrive, are moved and leave, so every operation meets a structure that
-/// has moved only a part of a burst. Equal seeds give equal scripts.
+/// Creates a script of bursts of timers. Many advances with small budgets deliver each burst.
+/// Between these advances other timers arrive, are moved and leave, so that every operation meets a
+/// structure that has moved only a part of a burst. Equal seeds give equal scripts.
 #[must_use]
 pub fn gust(seed: u64) -> Vec<Op> {
     const BURSTS: usize = 5;
@@ -205,11 +206,12 @@ pub fn gust(seed: u64) -> Vec<Op> {
     let mut byte = || bytes.next().unwrap_or(0);
     let mut ops = Vec::new();
     for _ in 0..BURSTS {
-        // The burst lies in one bucket or in many, near or far.
+        // The burst falls into one bucket or into many, and is near or far.
         let (far, apart) = (1 << (byte() % 30), 1 << (byte() % 16));
         let within = |byte: u8| u64::from(byte % 64) * apart;
         ops.extend((0..BURST).map(|_| Op::Insert(When::After(far + within(byte())))));
-        // After these removals a structure may still remember an earliest timer that has left.
+        // After these removals, a structure could still remember an earliest timer that was
+        // removed.
         ops.extend((0..byte() % 3).map(|_| Op::Remove(Whom::Live(0))));
         let mut when = When::After(far + within(byte()));
         for _ in 0..BURST {
@@ -235,7 +237,7 @@ pub fn gust(seed: u64) -> Vec<Op> {
     ops
 }
 
-/// Returns n bytes that look random and are always the same for a seed (Steele, Lea and Flood's
+/// Returns n bytes that look random and depend only on the seed (Steele, Lea and Flood's
 /// SplitMix64, OOPSLA 2014).
 #[must_use]
 pub fn noise(seed: u64, bytes: usize) -> Vec<u8> {

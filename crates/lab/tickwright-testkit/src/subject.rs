@@ -1,13 +1,14 @@
-//! What the suite needs of a queue: the trait of a small adapter through which it tests the queue.
+//! The suite's view of a queue: the trait of a small adapter through which the suite tests the
+//! queue.
 //!
 //! Times and values are plain numbers, so an adapter for a foreign queue has only some fifty lines.
 //! A queue does not offer the operations that it lacks ([`Offers`]). The verdict on a clause that
-//! needs one is "not offered": neither kept nor broken.
+//! needs a missing operation is "not offered", which is neither kept nor broken.
 
 /// A timer that left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fired {
-    /// What was inserted.
+    /// The value that was inserted.
     pub value: u32,
     /// The tick at which the timer was due, if the queue states it; else the requested deadline.
     pub expiry: u64,
@@ -156,7 +157,7 @@ pub trait Subject {
     /// Removes a timer; returns its value and whether the head changed.
     ///
     /// # Errors
-    /// [`Stale`].
+    /// [`Stale`] if the key names no pending timer.
     fn remove(&mut self, key: Self::Key) -> Result<(u32, bool), Stale>;
 
     /// Advances `now` and removes one due timer.
@@ -182,7 +183,8 @@ pub trait Subject {
         Advanced { delivered, moved: 0, complete }
     }
 
-    /// Advances `now` and does nothing else. The default of [`advance`](Self::advance) calls it.
+    /// Advances `now` and does nothing else. The default of [`advance`](Self::advance) calls this
+    /// method.
     fn tell(&mut self, now: u64) {
         let _ = now;
         unreachable!("tell is not offered")
@@ -191,54 +193,54 @@ pub trait Subject {
     /// Gives a timer another deadline; returns whether the head changed.
     ///
     /// # Errors
-    /// [`Stale`].
+    /// [`Stale`] if the key names no pending timer.
     fn reschedule(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
         let _ = (key, deadline);
         unreachable!("reschedule is not offered")
     }
 
-    /// The timer that leaves first.
+    /// Returns the timer that leaves first.
     fn peek(&mut self) -> Option<Fired> {
         unreachable!("peek is not offered")
     }
 
-    /// The timer that leaves after the head.
+    /// Returns the timer that leaves after the head.
     fn second(&mut self) -> Option<Fired> {
         unreachable!("second is not offered")
     }
 
-    /// The exact expiry of the head.
+    /// Returns the exact expiry of the head.
     fn next_expiry(&mut self) -> Option<u64> {
         unreachable!("next_expiry is not offered")
     }
 
-    /// When to wake up.
+    /// Returns the tick at which a driver has to wake.
     fn next_wake(&mut self) -> Option<u64> {
         unreachable!("next_wake is not offered")
     }
 
-    /// The tick at which a pending timer is due. Only granular queues ([`Make::LATENESS`]) are
-    /// asked, because only they choose it.
+    /// Returns the tick at which a pending timer is due. The suite asks only granular queues
+    /// ([`Make::LATENESS`]), because only they choose this tick.
     fn expiry(&self, key: Self::Key) -> Option<u64> {
         let _ = key;
         None
     }
 
-    /// Whether the queue must move a pending timer inside before the timer can leave. Only queues
-    /// that move timers ([`Make::MOVES`]) are asked. The queue may say no for a timer that may
-    /// still be moved.
+    /// Whether the queue must move a pending timer inside before the timer can leave. The suite
+    /// asks only queues that move timers ([`Make::MOVES`]). The queue is allowed to return `false`
+    /// for a timer that it could still move.
     fn waits(&self, key: Self::Key) -> bool {
         let _ = key;
         false
     }
 
-    /// Re-arms the head if it is due. `rearm` gets its expiry and returns the next deadline.
+    /// Re-arms the head if it is due. `rearm` gets the head's expiry and returns the next deadline.
     fn rearm_expired(&mut self, now: u64, rearm: &mut dyn FnMut(u64) -> u64) -> Option<Fired> {
         let _ = (now, rearm);
         unreachable!("rearm is not offered")
     }
 
-    /// Takes an idle timer in.
+    /// Adds an idle timer to the queue.
     ///
     /// # Errors
     /// [`Full`] with the value.
@@ -250,7 +252,7 @@ pub trait Subject {
     /// Makes an idle or pending timer pending; returns whether the head changed.
     ///
     /// # Errors
-    /// [`Stale`].
+    /// [`Stale`] if the key names no timer in the queue.
     fn arm(&mut self, key: Self::Key, deadline: u64) -> Result<bool, Stale> {
         let _ = (key, deadline);
         unreachable!("idle is not offered")
@@ -259,7 +261,7 @@ pub trait Subject {
     /// Makes a pending timer idle; returns whether the head changed.
     ///
     /// # Errors
-    /// [`Stale`].
+    /// [`Stale`] if the key names no pending timer.
     fn disarm(&mut self, key: Self::Key) -> Result<bool, Stale> {
         let _ = key;
         unreachable!("idle is not offered")
@@ -271,7 +273,7 @@ pub trait Subject {
         unreachable!("idle is not offered")
     }
 
-    /// Removes all.
+    /// Removes all timers.
     fn clear(&mut self) {
         unreachable!("clear is not offered")
     }
@@ -284,7 +286,7 @@ pub trait Subject {
         unreachable!("check is not offered")
     }
 
-    /// The pending values in delivery order, if the structure can walk them in that order.
+    /// Returns the pending values in delivery order, if the structure can walk them in that order.
     fn in_order(&self) -> Option<Vec<u32>> {
         None
     }
@@ -297,29 +299,31 @@ pub trait Make: 'static {
     /// The queue.
     type Subject<'a>: Subject;
 
-    /// Its name in tables, `family/storage` for ours.
+    /// Returns the queue's name in tables: `family/storage` for a queue of this project.
     fn name() -> String;
 
-    /// What it offers.
+    /// The operations that the queue offers.
     const OFFERS: Offers;
-    /// Whether it claims to be exact to the tick and first-in-first-out among equals.
+    /// Whether the queue claims to be exact to the tick, and first-in-first-out among timers of
+    /// equal deadline.
     const EXACT: bool;
     /// The bound of a granular queue: for a requested delay, the most ticks from the deadline to
-    /// the expiry. Right after each (re)insert the suite asks such a queue for the expiry
-    /// ([`Subject::expiry`]). That expiry must be within the bound, and the queue must keep it.
+    /// the expiry. Directly after each (re)insert, the suite asks such a queue for the expiry
+    /// ([`Subject::expiry`]). The expiry must be within the bound, and the queue must then deliver
+    /// the timer at that expiry.
     const LATENESS: Option<fn(u64) -> u64> = None;
-    /// Whether an advance may move timers inside the queue at the cost of its budget. Otherwise it
-    /// must never report moves.
+    /// Whether an advance is allowed to move timers inside the queue at the cost of its budget. If
+    /// not, an advance must never report moves.
     const MOVES: bool = false;
 
-    /// An arena for at most `inserts` inserts over the whole test.
+    /// Creates an arena for at most `inserts` inserts over the whole test.
     fn arena(inserts: usize) -> Self::Arena;
 
-    /// A fresh queue with room for `capacity` timers. At most one queue uses an arena at a time,
+    /// Creates a queue with room for `capacity` timers. At most one queue uses an arena at a time,
     /// with at most one insert per node.
     fn make(arena: &Self::Arena, capacity: usize) -> Self::Subject<'_>;
 
-    /// A fresh queue that refuses to hold more than `capacity` timers.
+    /// Creates a queue that refuses to hold more than `capacity` timers.
     fn make_bounded(arena: &Self::Arena, capacity: usize) -> Self::Subject<'_> {
         let _ = (arena, capacity);
         unreachable!("a bound is not offered")

@@ -10,25 +10,25 @@ use crate::registry::{Kind, foreign};
 pub struct Row {
     /// The queue.
     pub queue: String,
-    /// Its verdict on each clause.
+    /// The queue's verdict on each clause.
     pub verdicts: Vec<Verdict>,
 }
 
-/// The rows of the foreign queues. Takes some seconds.
+/// Returns the rows of the foreign queues, which takes some seconds.
 #[must_use]
 pub fn table() -> Vec<Row> {
     rows(&foreign(), &Tools::default())
 }
 
-/// The rows of `kinds`.
+/// Returns the rows of `kinds`.
 #[must_use]
 pub fn rows(kinds: &[Kind], tools: &Tools) -> Vec<Row> {
     let row = |kind: &Kind| Row { queue: kind.name.clone(), verdicts: (kind.verdicts)(tools).into() };
     kinds.iter().map(row).collect()
 }
 
-/// The table as text: one line per clause and one column per queue, then one witness per broken
-/// clause.
+/// Returns the table as text: one line per clause and one column per queue, then one witness per
+/// broken clause.
 #[must_use]
 pub fn render(rows: &[Row]) -> String {
     let left = NAMES.iter().map(|name| name.len()).max().unwrap_or(0) + 3;

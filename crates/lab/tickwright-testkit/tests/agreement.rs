@@ -1,4 +1,4 @@
-//! For the same script every exact structure produces the same event log, in either storage.
+//! For the same script, every exact structure produces the same event log in both storages.
 
 use tickwright_testkit::machine::Event;
 use tickwright_testkit::oracle::Oracle;
@@ -9,8 +9,8 @@ fn scripts() -> impl Iterator<Item = Vec<Op>> {
     (0..40).map(|seed| decode(&noise(seed, 4 * 250)))
 }
 
-/// A budget also pays for moves inside a structure, so with a finite budget one structure delivers
-/// more timers than another.
+/// Removes the budgets from a script. A budget also pays for moves inside a structure, so with a
+/// finite budget, one structure would deliver more timers than another.
 fn without_budgets(script: Vec<Op>) -> Vec<Op> {
     let unlimited = |op| match op {
         Op::Advance(when, budget) if budget > 0 => Op::Advance(when, usize::MAX),
@@ -45,8 +45,8 @@ fn all_exact_structures_give_one_event_log() {
     }
 }
 
-/// Runs the same script on the slab queue and on the hook queue of each family. The slab, whose
-/// accesses are checked, confirms the hooks, which use pointers.
+/// Runs the same script on the slab queue and on the hook queue of each family. The slab queue,
+/// whose accesses are checked, confirms the hook queue, which uses pointers.
 #[test]
 fn both_storages_of_a_family_agree() {
     let ours = ours();
@@ -85,7 +85,7 @@ fn exact_foreign_queues_agree_with_the_oracle() {
     }
 }
 
-/// The scripts cover enough: each kind of event happens in them.
+/// The scripts cover enough, because each kind of event happens in them.
 #[test]
 fn scripts_are_lively() {
     let kind = &ours()[0];

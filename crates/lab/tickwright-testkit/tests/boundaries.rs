@@ -1,4 +1,4 @@
-//! Deadlines at and beside every power of two, with clocks at and before every power of two. All
+//! Deadlines at and next to every power of two, with clocks at and before every power of two. All
 //! our structures run these scripts.
 
 use tickwright_testkit::registry::ours;

@@ -1,5 +1,5 @@
-//! Families with a bound of their own, in each storage, and slots inside a queue: clause 13 when
-//! the structure itself is full.
+//! Tests clause 13 when the structure itself is full: families that have their own bound, in each
+//! storage, and slots inside a queue.
 
 use tickwright_core::{BoundedHeap, HookQueue, Reject, SortedList, Timer, TinyWheel};
 use tickwright_testkit::machine::{Event, run_within};

@@ -12,8 +12,8 @@ static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
     ours().iter().chain(&kept()).chain(&inline()).map(judged).collect()
 });
 
-/// Requires that every structure keeps the clause `name`. The structures in `but` need not offer
-/// it.
+/// Requires that every structure keeps the clause `name`. The structures for which `but` is true do
+/// not have to offer it.
 fn all_keep(name: &str, but: fn(&str) -> bool) {
     let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
     let broken: Vec<String> = VERDICTS
@@ -40,8 +40,7 @@ macro_rules! clauses {
             all_keep(stringify!($name), but);
         })+
 
-        /// `no_allocation_after_reserve` has a test binary of its own, with an allocator that
-        /// counts.
+        /// `no_allocation_after_reserve` has a separate test binary, with an allocator that counts.
         #[test]
         fn no_clause_is_left_out() {
             let mut here = vec!["no_allocation_after_reserve", $(stringify!($name)),+];

@@ -1,4 +1,5 @@
-//! Replays as a plain test the fuzz target's seed inputs, and the inputs on which it once failed.
+//! As a plain test, replays the seed inputs of the fuzz target, and the inputs on which it once
+//! failed.
 
 use std::fs;
 use std::path::Path;

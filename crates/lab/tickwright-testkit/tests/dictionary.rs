@@ -41,8 +41,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
     let mut entries = Vec::new();
     let mut last = None;
     for object in &objects {
-        // The hint is the entry inserted before: right for ascending keys, mostly wrong for other
-        // orders.
+        // The hint is the entry that was inserted last. It is right for ascending keys, and mostly
+        // wrong for other orders.
         entries.push(slab.insert_near(entries.last().copied(), object.key.get()).unwrap());
         last = Some(hook.insert_near(last, object).unwrap());
         assert_eq!((slab.check(), hook.check()), (Ok(()), Ok(())));
@@ -58,8 +58,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
         assert_eq!(equals, keys.iter().filter(|&other| other == key).count());
         assert_eq!(slab.find(key).map(|entry| *slab.get(entry).unwrap()), Some(*key));
     }
-    // The slab dictionary removes its entries in the order of their inserts, the hook dictionary
-    // from the least key on.
+    // The slab dictionary removes its entries in the order of their inserts, and the hook
+    // dictionary in ascending order of keys.
     for (entry, key) in entries.into_iter().zip(keys) {
         assert_eq!(slab.remove(entry), Ok(*key));
         assert_eq!(slab.check(), Ok(()));
@@ -87,7 +87,8 @@ fn ascending_descending_and_scattered_keys() {
     }
 }
 
-/// The suite's scripts hold few entries: here wide nodes split, borrow and merge on several levels.
+/// The suite's scripts have few entries, so this test makes wide nodes split, borrow and merge on
+/// several levels.
 #[test]
 fn wide_nodes_on_several_levels() {
     let count = if cfg!(miri) { 400 } else { 6000 };

@@ -13,7 +13,7 @@ fn beginnings() -> Vec<Vec<Op>> {
     [&[][..], &[2, 2, 2], &[1, 2, 3, 4], &[4, 3, 2, 1], &[2, 1, 2, 1]].map(inserts).into()
 }
 
-/// The ops that may follow, while at most four timers are pending.
+/// The ops that can follow, while at most four timers are pending.
 fn alphabet() -> Vec<Op> {
     vec![
         Op::Insert(When::After(1)),
@@ -32,7 +32,7 @@ fn alphabet() -> Vec<Op> {
     ]
 }
 
-/// All words of `length` letters over the alphabet `letters`.
+/// Returns all words of `length` letters over the alphabet `letters`.
 fn words(letters: &[Op], length: u32) -> impl Iterator<Item = Vec<Op>> + '_ {
     (0..letters.len().pow(length)).map(move |number| {
         let mut rest = number;
@@ -53,8 +53,8 @@ fn decoded(op: Op) -> Op {
 }
 
 fn pending_at_most_four(script: &[Op]) -> bool {
-    // An upper bound: removals and pops are subtracted, and timers that an advance delivers are
-    // not.
+    // This is an upper bound, because removals and pops are subtracted, but timers that an advance
+    // delivers are not.
     let inserted = script.iter().filter(|op| matches!(op, Op::Insert(_))).count();
     let removed = script.iter().filter(|op| matches!(op, Op::Remove(Whom::Live(_)) | Op::Pop(_))).count();
     inserted <= 4 + removed

@@ -1,5 +1,5 @@
-//! Tests foreign queues against the contract: the functions that our queues pass find the clauses
-//! that these break.
+//! Tests other crates' queues against the contract: the same functions that our queues pass find
+//! the clauses that these queues break.
 
 use tickwright_testkit::clauses::{NAMES, Verdict};
 use tickwright_testkit::table::{render, table};
@@ -23,7 +23,7 @@ fn the_suite_finds_what_foreign_queues_break() {
     assert!(broken("bitwheel", "never_early").contains("left at"));
     // The queue accepts delays up to 2^36 ms, and panics beyond that.
     assert!(broken("DelayQueue", "every_deadline_is_ordinary").contains("panics"));
-    // Keys are indices that the queue uses again.
+    // The queue's keys are indices, which it uses again.
     broken("DelayQueue", "stale_keys_stay_stale");
     // A queue that is built from std's containers with a sequence number can be right.
     for queue in ["BinaryHeap", "BTreeMap"] {

@@ -1,4 +1,4 @@
-//! Compares foreign dictionaries with the sorted vector, as far as they offer the operations. They
+//! Compares foreign dictionaries with the sorted vector, for the operations that they offer. They
 //! refuse the other operations with an error.
 
 use core::ops::Bound;

@@ -8,8 +8,8 @@ use tickwright_testkit::subject::Make;
 fn keeps_every_clause<M: Make>() {
     for clause in clauses::all::<M>() {
         match (clause.verdict)(&Tools::default()) {
-            // A clause on allocations is not run: another test binary counts them. A clause on a
-            // bound is not offered by hooks, which have none.
+            // The clause on allocations is not run, because another test binary counts them. Hook
+            // queues do not offer the clause on a bound, because they have no bound.
             Verdict::Kept | Verdict::NotOffered | Verdict::NotRun(_) => {}
             verdict @ Verdict::Broken(_) => panic!("{} {}: {verdict}", M::name(), clause.name),
         }

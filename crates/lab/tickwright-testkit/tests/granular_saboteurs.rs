@@ -16,28 +16,28 @@ use tickwright_testkit::subject::{Advanced, Fired, Full, Make, Offers, Stale, Su
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// It rounds up to a bucket too far, and states that expiry.
+    /// The queue rounds up one bucket too far, and states that expiry.
     LateBeyondItsBound,
-    /// Its timers leave one tick after the expiry that it stated.
+    /// The queue's timers leave one tick after the expiry that it stated.
     LateByOne,
-    /// It states an expiry before the deadline.
+    /// The queue states an expiry before the deadline.
     SaysOneTooEarly,
-    /// Its timers leave one tick before the expiry that it stated.
+    /// The queue's timers leave one tick before the expiry that it stated.
     EarlyByOne,
-    /// It does not state when a timer is due.
+    /// The queue does not state when a timer is due.
     SaysNothing,
     /// A rescheduled timer stays in its coarse bucket, although it belongs to a finer level.
     RescheduleStaysCoarse,
-    /// It shows one timer, and another of its equals leaves.
+    /// The queue shows one timer, but another timer of equal expiry leaves.
     PeeksAtAnEqual,
     SecondIsAnotherEqual,
     RearmIsLate,
     DeadlineIsTheExpiry,
     WakesOneTooEarly,
     PastWaitsForATick,
-    /// It does not listen when it is told the time, so its delays count from an earlier tick.
+    /// The queue ignores the time that it is told, so its delays count from an earlier tick.
     SleepsOn,
-    /// It delivers a due timer, to nobody, when it is told the time.
+    /// When the queue is told the time, it removes a due timer without delivering it.
     LosesWhenTold,
 }
 
@@ -71,7 +71,7 @@ type Inner = SlabSubject<CoarseWheel, NoWalk>;
 type Key = <Inner as Subject>::Key;
 type Standard = Geometry<64, 3, 9>;
 
-/// A correct queue behind an adapter with a fault.
+/// A correct queue in an adapter that has a fault.
 struct Saboteur {
     fault: Fault,
     inner: Inner,
@@ -105,7 +105,7 @@ impl Make for Sabotage {
 }
 
 impl Saboteur {
-    /// The tick that the inner queue gets instead of `now`.
+    /// Returns the tick that the inner queue gets instead of `now`.
     fn twist(&mut self, now: u64) -> u64 {
         self.told = self.told.max(now);
         match self.fault {
@@ -129,7 +129,7 @@ impl Saboteur {
     fn said(fault: Fault, fired: Fired) -> Fired {
         match fault {
             Fault::DeadlineIsTheExpiry => fired.asked(fired.expiry),
-            // The inner queue got another deadline, so it cannot state the one that was requested.
+            // The inner queue got another deadline, so it cannot state the requested deadline.
             Fault::LateBeyondItsBound | Fault::PastWaitsForATick | Fault::RescheduleStaysCoarse => {
                 Fired::new(fired.value, fired.expiry)
             }
@@ -221,7 +221,7 @@ impl Subject for Saboteur {
 
     fn next_wake(&mut self) -> Option<u64> {
         let wake = self.inner.next_wake()?;
-        // A driver that wakes at this tick finds nothing to do, again and again.
+        // A driver that wakes at this tick repeatedly finds no due timer.
         Some(if self.fault == Fault::WakesOneTooEarly { wake.saturating_sub(1) } else { wake })
     }
 
@@ -270,7 +270,8 @@ fn every_saboteur_is_found_by_its_clause_and_by_the_machine() {
     }
 }
 
-/// Only every fifth fault: the same function judges all clauses from the same transcripts.
+/// Only every fifth fault is tried, because the same function judges all clauses from the same
+/// transcripts.
 #[test]
 fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
     for (fault, name) in FAULTS.into_iter().step_by(5) {

@@ -26,7 +26,7 @@ thread_local! {
     static REFUSE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts an allocation of this thread; returns whether to refuse it.
+/// Counts an allocation of this thread. Returns whether to refuse the allocation.
 fn refuse() -> bool {
     COUNT.set(COUNT.get() + 1);
     REFUSE.get()
@@ -172,7 +172,7 @@ fn slab_without_memory<F: Family>() {
     assert_eq!(rejected.value.as_ptr(), at, "{}/slab hands the value itself back", F::ID);
     assert_eq!(without_memory(|| queue.reserve(1000)), Err(Reject::Full), "{}/slab", F::ID);
     assert_eq!((queue.len(), queue.check()), (0, Ok(())), "{}/slab", F::ID);
-    // Grows the queue step by step, with and without memory by turns. A refusal changes nothing.
+    // Grows the queue step by step, alternately with and without memory. A refusal changes nothing.
     let mut refused = 0;
     for n in 0..200 {
         let value = n.to_string();
@@ -230,7 +230,7 @@ fn no_memory_hands_the_value_back() {
     for_each_slab_only_family!(slabs []);
 }
 
-/// Moves each timer to a delay of its own, while the allocator refuses all memory.
+/// Moves each timer to a different delay, while the allocator refuses all memory.
 fn reschedules_without_memory<F: Family>() {
     let mut queue: SlabQueue<F, u64> = SlabQueue::new();
     let keys: Vec<_> = (0..200).map(|n| queue.insert_at(500, n, 0).expect("room")).collect();
@@ -256,7 +256,8 @@ fn a_reschedule_needs_no_memory() {
     for_each_slab_only_family!(all []);
 }
 
-/// Runs all operations on a hook dictionary; returns the number of entries that passed through it.
+/// Runs all operations on a hook dictionary; returns the number of entries that were ever in the
+/// dictionary.
 fn whole_life<B: Balance>(objects: &[Object<B>]) -> usize {
     let mut dictionary = HookDict::<_, _, B>::balanced(ByKey);
     let mut hint = None;

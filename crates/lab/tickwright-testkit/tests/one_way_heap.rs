@@ -1,6 +1,7 @@
-//! A heap that fills the place of a removed timer with its last one, and sifts that one only down.
-//! If it is earlier than its new parent, the heap loses its order. A heap of delays in a widely
-//! used runtime was broken in this way in 2025. The suite finds it, by the clause on order.
+//! A heap that fills the place of a removed timer with its last timer, and sifts that timer only
+//! down. If that timer is earlier than its new parent, the heap loses its order. A heap of delays
+//! in a widely used runtime had this fault in 2025. The suite finds the fault with the clause on
+//! order.
 
 use core::cell::Cell;
 
@@ -8,11 +9,11 @@ use tickwright_testkit::clauses::{self, Tools, Verdict};
 use tickwright_testkit::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
 thread_local! {
-    /// Whether the heaps that this thread makes from now on sift up, too, after a removal.
+    /// Whether the heaps that this thread makes from now on also sift up after a removal.
     static BOTH_WAYS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A binary heap of (expiry, arrival, value). Values differ, and are the keys.
+/// A binary heap of (expiry, arrival, value). All values differ, so they serve as keys.
 struct OneWayHeap {
     heap: Vec<(u64, u64, u32)>,
     now: u64,

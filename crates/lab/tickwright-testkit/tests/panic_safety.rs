@@ -10,7 +10,7 @@ use tickwright_core::{
     Expired, Family, HookQueue, Pending, SlabQueue, Timer, for_each_family, for_each_slab_only_family,
 };
 
-/// A payload that counts drops, and panics in the drop that the test has chosen.
+/// A payload that counts drops, and panics in the drop that the test chooses.
 #[derive(Debug)]
 struct Bomb {
     value: u64,
@@ -44,7 +44,7 @@ fn fill<F: Family>(armed: u64) -> (SlabQueue<F, Bomb>, Rc<Cell<usize>>) {
     (queue, drops)
 }
 
-/// Catches a panic; a planned panic prints nothing to the terminal.
+/// Catches a panic. A panic that the test plans prints nothing to the terminal.
 fn panics(f: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(f)).is_err()
 }
@@ -125,15 +125,15 @@ fn rearm_closure<F: Family>() {
     let head = head.expect("twenty are pending");
     assert_eq!(rearmed.map(|timer| (timer.key, timer.expiry)), Some((head.key, head.expiry)), "{}", F::ID);
     assert_eq!(seen, queue.get(head.key).map(|bomb| (head.expiry, bomb.value)), "{}", F::ID);
-    // The expiry is that of a fresh insert: in an exact queue the deadline that the closure
-    // returned.
+    // The expiry equals that of a new insert, which in an exact queue is the deadline that the
+    // closure returned.
     let mut fresh: SlabQueue<F, ()> = SlabQueue::new();
     let _ = fresh.pop_expired(99);
     fresh.insert_at(head.expiry + 100, (), 0).expect("room");
     assert_eq!(queue.expiry(head.key), fresh.next_expiry(), "{}", F::ID);
 }
 
-/// In a hook queue a delivered node belongs to its owner again, even while the sink still runs.
+/// In a hook queue, a delivered node belongs to its owner again, even while the sink still runs.
 fn hook_sink<F: Family>() {
     let nodes: Vec<Timer<F, u64>> = (0..MANY).map(Timer::new).collect();
     let other: Timer<F, u64> = Timer::new(0);

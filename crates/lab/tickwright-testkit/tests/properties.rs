@@ -21,8 +21,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Bytes of a script with up to n ops. If proptest shrinks the bytes, the script gets shorter and
-/// its numbers get smaller.
+/// Generates the bytes of a script with up to n ops. If proptest shrinks the bytes, the script gets
+/// shorter and its numbers get smaller.
 fn bytes(ops: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<[u8; WIDTH]>(), 0..ops).prop_map(|words| words.concat())
 }
@@ -43,7 +43,7 @@ proptest! {
         })?;
     }
 
-    /// Runs scripts with so little room that most inserts meet a full queue.
+    /// Runs scripts with so little room that at most inserts the queue is full.
     #[test]
     fn bounded_queues_agree_with_a_bounded_oracle(bytes in bytes(120), most in 0usize..6) {
         let script = decode(&bytes);

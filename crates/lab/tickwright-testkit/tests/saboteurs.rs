@@ -42,13 +42,13 @@ enum Fault {
     IgnoresTheBudget,
     SaysComplete,
     NeverComplete,
-    /// It delivers nothing under a finite budget, and reports that it used the whole budget.
+    /// The queue delivers nothing under a finite budget, and reports that it used the whole budget.
     StandsStillUnderABudget,
-    /// It reports moves that it did not make, and delivers only half of the budget.
+    /// The queue reports moves that it did not make, and delivers only half of the budget.
     CountsMovesThatAreNone,
-    /// Each arriving timer takes 1 from the next budget.
+    /// Each timer that arrives takes 1 from the next budget.
     StarvesUnderInserts,
-    /// The first advance moves all timers, whatever its budget is.
+    /// The first advance moves all timers, regardless of the budget.
     MovesMoreThanTheBudget,
     BatchIsLostInAPanic,
     SecondIsTheLast,
@@ -120,12 +120,12 @@ const FAULTS: [(Fault, &str); 46] = {
 };
 
 thread_local! {
-    /// The fault of the queues that this thread makes from now on. (A type for each would be
-    /// compiled for each.)
+    /// The fault of the queues that this thread makes from now on. A separate type for each fault
+    /// would have to be compiled for each fault.
     static FAULT: Cell<Fault> = const { Cell::new(Fault::None) };
 }
 
-/// A correct queue behind an adapter with a fault.
+/// A correct queue in an adapter that has a fault.
 struct Saboteur {
     fault: Fault,
     inner: SlabSubject<SortedList, NoWalk>,
@@ -137,7 +137,8 @@ struct Saboteur {
 
 type Key = <SlabSubject<SortedList, NoWalk> as Subject>::Key;
 
-/// Creates saboteurs, and declares whether they may move timers inside. None of them does.
+/// Creates saboteurs, and declares whether they are allowed to move timers inside, although none of
+/// them does.
 struct Sabotage<const MOVES: bool = false>;
 
 impl Saboteur {
@@ -158,7 +159,7 @@ impl Saboteur {
         }
     }
 
-    /// The tick that the inner queue gets instead of `now`.
+    /// Returns the tick that the inner queue gets instead of `now`.
     fn twist(&mut self, now: u64) -> u64 {
         let before = self.told;
         self.told = if self.fault == Fault::ClockGoesBack { now } else { before.max(now) };
@@ -166,7 +167,7 @@ impl Saboteur {
             Fault::EarlyByOne => now.saturating_add(1),
             Fault::LateByOne if now < u64::MAX => now.saturating_sub(1),
             Fault::WalksThroughIdleTime => {
-                // The loop is bounded, so that runs without a pending timer end too.
+                // The loop is bounded, so that runs without a pending timer also end.
                 for tick in before..now.min(before.saturating_add(1 << 22)) {
                     black_box(tick);
                 }
@@ -293,8 +294,8 @@ impl Subject for Saboteur {
             Fault::IdleIsRescheduled => return self.inner.arm(key, deadline),
             Fault::DeadKeysAreAccepted => return self.inner.reschedule(key, deadline).or(Ok(false)),
             Fault::RescheduleKeepsItsPlace => {
-                // Only the head shows its tick, so the fault applies only if the head has this
-                // deadline already.
+                // Only the head shows its tick, so the fault applies only if the head already has
+                // this deadline.
                 let head = self.inner.peek().map(|head| head.expiry);
                 if head == Some(deadline) {
                     return Ok(false);
@@ -361,7 +362,7 @@ impl Subject for Saboteur {
 
     fn arm(&mut self, key: Key, deadline: u64) -> Result<bool, Stale> {
         match self.fault {
-            // Only an idle timer cannot be rescheduled.
+            // Pending timers can still be rescheduled, but idle timers cannot.
             Fault::IdleKeyIsRefused => self.inner.reschedule(key, deadline),
             Fault::ArmIsEarly => self.inner.arm(key, deadline.saturating_sub(1)),
             _ => self.inner.arm(key, deadline),
@@ -415,8 +416,8 @@ fn every_saboteur_is_found_by_its_clause() {
     }
 }
 
-/// Where moves are possible, a budget that goes to them has to come to something. (Half of it may
-/// go to them for ever.) And it has to pay for them.
+/// If a queue moves timers, the budget that it spends on moves must lead to deliveries, although
+/// half of the budget may always be spent on moves. The budget must also cover all moves.
 #[test]
 fn moves_without_progress_or_budget_are_found() {
     let verdict = || clauses::budget_bounds_an_advance::<Sabotage<true>>(&Tools::default());
@@ -443,7 +444,7 @@ fn every_clause_finds_a_saboteur() {
     }
 }
 
-/// At least one saboteur for each scope, and for each way to a verdict.
+/// There is at least one saboteur for each scope, and for each way to reach a verdict.
 #[test]
 fn a_saboteur_is_found_where_all_clauses_are_judged_together() {
     const SOME: [Fault; 8] = [
@@ -471,7 +472,7 @@ fn the_adapter_without_a_fault_keeps_every_clause() {
     }
 }
 
-/// The book says which clause finds which fault that timers of others had.
+/// The page lists faults that other projects' timers had, and which clause finds each fault.
 #[test]
 fn the_page_of_timers_that_broke_names_faults_and_their_clauses() {
     let page = include_str!("../../../../docs/compare.md");
@@ -479,7 +480,7 @@ fn the_page_of_timers_that_broke_names_faults_and_their_clauses() {
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.strip_suffix("` |")?.rsplit_once("` | `"))
         .map(|(row, fault)| (row.rsplit('`').next().unwrap_or(row), fault))
-        // `one_way_heap.rs` has its queue.
+        // The queue with this fault is in `one_way_heap.rs`.
         .filter(|(_, fault)| !fault.contains('`'))
         .collect();
     assert!(named.len() >= 4, "{named:?}");

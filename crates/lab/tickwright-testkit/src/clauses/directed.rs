@@ -9,21 +9,21 @@ use crate::subject::{Advanced, Full, Make, Subject};
 
 const ALL: usize = usize::MAX;
 
-/// If elapsed time costs a queue something, the suite limits its steps, but not below this number
-/// of ticks, so the other clauses can still be judged.
+/// If a queue pays for elapsed time, the suite limits the length of its steps, but not below this
+/// number of ticks, so that the other clauses can still be judged.
 const LEAST_REACH: u64 = 1 << 20;
 
-/// An advance over idle time pays for elapsed time if it exceeds two limits. It takes longer than
-/// `LONG`, *and* longer than `MANY_TIMES` advances over a single tick. The least of nine tries
-/// counts, so a disturbance of the host does not carry a queue that jumps over idle time beyond
-/// both limits.
+/// An advance over idle time counts as paying for elapsed time if it exceeds two limits: it takes
+/// longer than `LONG`, *and* longer than `MANY_TIMES` advances over a single tick. Because the
+/// least of nine tries counts, a disturbance of the host does not make a queue that jumps over idle
+/// time exceed both limits.
 const LONG: Duration = Duration::from_micros(200);
 const MANY_TIMES: u32 = 50;
 const TRIES: usize = 9;
 
-/// The least time that an advance over `gap` ticks takes. Only two timers are pending: one at the
-/// start of the gap and one at its end. `None` if the queue refuses the operations, which another
-/// clause judges.
+/// Returns the least time that an advance over `gap` ticks takes. Only two timers are pending: one
+/// at the start of the gap and one at its end. Returns `None` if the queue refuses the operations,
+/// because another clause judges that.
 fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     let arena = M::arena(2);
     let once = || {
@@ -41,8 +41,8 @@ fn cost_of_idle<M: Make>(gap: u64) -> Option<Duration> {
     (0..TRIES).map(|_| once()).min().flatten()
 }
 
-/// The first gap over which an advance pays for elapsed time. Returns the gap, the cost over a
-/// single tick, and the cost over the gap.
+/// Finds the first gap over which an advance pays for elapsed time. Returns the gap, the cost over
+/// a single tick, and the cost over the gap.
 fn expensive_gap<M: Make>() -> Option<(u64, Duration, Duration)> {
     let unit = cost_of_idle::<M>(2)?.max(Duration::from_nanos(20));
     (4..64).step_by(2).find_map(|k| {
@@ -52,12 +52,12 @@ fn expensive_gap<M: Make>() -> Option<(u64, Duration, Duration)> {
     })
 }
 
-/// The longest step that a run may take over pending timers.
+/// Returns the longest step that a run is allowed to take while timers are pending.
 pub(super) fn reach<M: Make>() -> u64 {
     expensive_gap::<M>().map_or(u64::MAX, |(gap, ..)| gap.max(LEAST_REACH))
 }
 
-/// An advance costs nothing for elapsed ticks in which nothing was pending.
+/// An advance does not pay for elapsed ticks in which no timer was pending.
 #[must_use]
 pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
     if let Some((gap, unit, cost)) = expensive_gap::<M>() {
@@ -98,7 +98,7 @@ pub fn no_allocation_after_reserve<M: Make>(tools: &Tools) -> Verdict {
     let before = count();
     for round in 0..ROUNDS {
         let now = queue.now();
-        // Descending, ascending and equal deadlines by turns.
+        // Descending, ascending and equal deadlines alternate.
         for value in 0..ROOM {
             let delay = match round % 3 {
                 0 => u64::from(ROOM - value),
@@ -174,7 +174,7 @@ fn full<M: Make>(most: usize) -> Option<String> {
     {
         return Some(format!("check() after a refusal says: {violation}"));
     }
-    // A full queue still reschedules, removes and re-arms its timers, and can be given room.
+    // A full queue can still reschedule, remove and re-arm its timers, and its bound can be raised.
     if M::OFFERS.reschedule && queue.reschedule(keys[0], 11).is_err() {
         return Some("a full queue does not reschedule".into());
     }
@@ -207,8 +207,8 @@ pub fn user_code_runs_on_a_whole_queue<M: Make>(_: &Tools) -> Verdict {
     Verdict::from_witness(sinks.or_else(rearm))
 }
 
-/// Runs twelve timers. With `nth` the sink panics at the `nth` timer that it gets; without it the
-/// re-arm closure panics. Returns what is wrong with the queue afterwards.
+/// Runs twelve timers. If `nth` is present, the sink panics at the `nth` timer that it receives;
+/// otherwise the re-arm closure panics. Returns what is wrong with the queue afterwards.
 fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     const MANY: u32 = 12;
     let arena = M::arena(MANY as usize);
@@ -243,14 +243,15 @@ fn after_a_panic<M: Make>(nth: Option<usize>) -> Option<String> {
     (!seen.iter().copied().eq(0..MANY)).then(|| format!("all in all {seen:?} left"))
 }
 
-/// Removes the head again and again. Before each removal `second` must name the next head.
+/// Removes the head repeatedly. Before each removal, `second` must return the timer that becomes
+/// the next head.
 pub(super) fn second_becomes_head<M: Make>() -> Option<String> {
     const MANY: u32 = 40;
     let arena = M::arena(MANY as usize);
     let mut queue = M::make(&arena, MANY as usize);
     let mut keys = Vec::new();
     for value in 0..MANY {
-        // This stride visits every residue, with two or three timers a tick.
+        // This stride visits every residue, with two or three timers per tick.
         keys.push(queue.insert(u64::from(value * 23 % 16), value).ok()?.0);
     }
     let mut second = queue.second();

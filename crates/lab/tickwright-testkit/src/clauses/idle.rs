@@ -7,8 +7,8 @@ use crate::subject::{Fired, Make, Stale, Subject};
 const TIMERS: usize = 24;
 const STEPS: u64 = 4000;
 
-/// A timer that is not pending keeps its key. It is armed by this key again and again, leaves in
-/// the order of its arming, and takes no part in anything while it is idle.
+/// A timer that is not pending keeps its key. It can be armed by this key repeatedly, leaves in the
+/// order in which timers were armed, and affects no operation while it is idle.
 #[must_use]
 pub fn idle_timers_keep_their_keys<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.idle {
@@ -24,7 +24,7 @@ pub fn idle_timers_keep_their_keys<M: Make>(_: &Tools) -> Verdict {
 /// A pending timer: its deadline, and the step that armed it.
 type Armed = Option<(u64, u64)>;
 
-/// The timer that leaves first from an exact queue.
+/// Returns the timer that leaves first from an exact queue.
 fn first(model: &[Armed]) -> Option<(u64, u64, usize)> {
     model.iter().enumerate().filter_map(|(at, armed)| armed.map(|(due, step)| (due, step, at))).min()
 }
@@ -33,7 +33,7 @@ fn life<M: Make>(seed: u64) -> Result<(), String> {
     let arena = M::arena(TIMERS);
     let mut queue = M::make(&arena, TIMERS);
     let keys = (0..TIMERS as u32).map(|value| queue.keep(value));
-    // A structure with a bound of its own takes fewer.
+    // A structure whose own bound is smaller accepts fewer timers.
     let keys: Vec<_> = keys.map_while(Result::ok).collect();
     let mut model: Vec<Armed> = vec![None; keys.len()];
     let mut random = seed;

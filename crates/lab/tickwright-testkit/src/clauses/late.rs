@@ -1,6 +1,6 @@
-//! Lateness from the caller's time. A program that has been up for long, or that has slept, tells
-//! its queue the time and then arms timers. None of them may be later than the queue's bound for
-//! the delay that the program asked for.
+//! Lateness from the caller's time. A program that has been up for a long time, or that has slept,
+//! tells its queue the time and then arms timers. None of these timers is allowed to be later than
+//! the queue's bound for the requested delay.
 //!
 //! A tick is 1 ms here. The clock is virtual, so the hours cost nothing.
 
@@ -17,7 +17,7 @@ const UPTIMES: [u64; 8] =
 /// How long it then sleeps.
 const PAUSES: [u64; 8] = [1, 70, SECOND, 12 * SECOND, 90 * SECOND, 600 * SECOND, 1799 * SECOND, HOUR];
 
-/// The delays of its timers: below, at and above the ends of a coarse wheel's levels.
+/// The delays of the program's timers: below, at and above the ends of a coarse wheel's levels.
 const DELAYS: [u64; 12] = [1, 20, 62, 63, 200, 503, 504, 1000, 4032, 60 * SECOND, 600 * SECOND, HOUR];
 
 /// A timer of the program, and the ticks between which it must leave.
@@ -28,9 +28,9 @@ struct Armed {
     latest: u64,
 }
 
-/// Returns a witness if a queue that was told the time is later than its bound, or loses or
-/// delivers a timer while it is told. Uptimes beyond `reach` are skipped. A queue that cannot be
-/// told the time promises nothing here.
+/// Returns a witness if a queue that was told the time delivers later than its bound, or if it
+/// loses or delivers a timer when it is told the time. Uptimes beyond `reach` are skipped. A queue
+/// that cannot be told the time promises nothing here, so it is not tested.
 pub(super) fn from_the_callers_time<M: Make>(reach: u64) -> Option<String> {
     if !M::OFFERS.tell {
         return None;
@@ -95,7 +95,8 @@ fn in_time<S: Subject>(queue: &S, key: S::Key, timer: Armed, now: u64) -> Result
     }
 }
 
-/// Requires that every timer leaves at its latest tick, and none before its deadline.
+/// Requires that every timer leaves at its latest tick, and that no timer leaves before its
+/// deadline.
 fn leave_in_time(queue: &mut impl Subject, mut armed: Vec<Armed>, now: u64) -> Result<(), String> {
     let mut looks: Vec<u64> = armed.iter().flat_map(|timer| [timer.deadline - 1, timer.latest]).collect();
     looks.retain(|&look| look >= now);

@@ -1,14 +1,13 @@
-//! Progress under a budget. A series of advances to one `now` begins. Every timer that is due then
-//! leaves within a bounded number of advances. That holds for any number of moves inside the
+//! Progress under a budget. Every timer that is due at the start of a series of advances to one
+//! `now` leaves within a bounded number of advances. That holds for any number of moves inside the
 //! structure, and for any arrivals between the advances. No advance does more than its budget
-//! allows: timers that it delivers, and those that it has moved so that they can leave, are at most
-//! `budget`.
+//! allows: the timers that it delivers and the timers that it moves are together at most `budget`.
 
 use crate::clauses::quiet;
 use crate::subject::{Make, Subject};
 
-/// The maximum that one timer takes from the budgets of all advances, in a structure that moves
-/// timers. The timer takes 1 for each of 64 levels, and 1 when it leaves.
+/// The most that one timer can cost the budgets of all advances, in a structure that moves timers:
+/// 1 for each of 64 levels, and 1 when it leaves.
 const MOST: usize = 65;
 
 /// The number of timers that are pending at first.
@@ -17,7 +16,7 @@ const MANY: u32 = 320;
 /// The number of advances after each of which the moved timers are counted.
 const COUNTED: usize = 150;
 
-/// Timers, and the tick that a run advances to.
+/// The deadlines of the first timers, and the tick to which a run advances.
 struct Spread {
     name: &'static str,
     deadline: fn(u64) -> u64,
@@ -28,13 +27,13 @@ const LAST: u64 = (1 << 34) - 1;
 
 const SPREADS: [Spread; 5] = [
     Spread { name: "at one tick", deadline: |_| 5000, now: 5000 },
-    // One bucket of a wheel with 64 on each level.
+    // All timers are in one bucket of a wheel with 64 buckets per level.
     Spread { name: "in one long bucket", deadline: |nth| (1 << 24) + nth * 51_000, now: 2 << 24 },
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
-    // Each timer at a power of two keeps the others from falling by more than one level at a time.
-    // A faulty queue might move twice as many timers at each further level because of arrivals.
-    // With few levels no run would show that.
+    // The timers at powers of two prevent the other timers from falling by more than one level at a
+    // time. Because of arrivals, a faulty queue might move twice as many timers at each further
+    // level, which only a run with many levels shows.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
@@ -42,13 +41,13 @@ const SPREADS: [Spread; 5] = [
     },
 ];
 
-/// What is inserted between two advances: as many timers as the budget allows to leave.
+/// The timers that are inserted between two advances: as many as the budget allows to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arrivals {
     None,
-    /// Due already.
+    /// Timers that are already due.
     Past,
-    /// Timers that are due after this run, soon or later.
+    /// Timers that are due after this run.
     Ahead,
     /// Timers that are due at one of the next advances, each of which passes a later `now`.
     Soon,
@@ -67,7 +66,7 @@ impl Arrivals {
     }
 }
 
-/// Returns a witness if a due timer waits too long. Spreads whose `now` is beyond `reach` are
+/// Returns a witness if a due timer waits too long. A spread whose `now` is beyond `reach` is
 /// skipped.
 pub(super) fn stalls<M: Make>(reach: u64) -> Option<String> {
     let spreads = SPREADS.iter().filter(|spread| spread.now <= reach);
@@ -86,13 +85,14 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     let mut now = spread.now + M::LATENESS.map_or(0, |lateness| lateness(spread.now));
     let is_due = |value: u32| (spread.deadline)(value.into()) <= spread.now;
     let mut left = (0..MANY).filter(|&value| is_due(value)).count();
-    // New arrivals are not counted: they must not delay the timers that were pending before them.
+    // New arrivals are not counted: because they must not delay the timers that were already
+    // pending.
     let work = if M::MOVES { MANY as usize * MOST } else { left };
     let advances = work.div_ceil(budget as usize) + 1;
     let room = if arrivals == Arrivals::None { 0 } else { advances * budget as usize };
     let arena = M::arena(MANY as usize + room);
     let mut queue = M::make(&arena, MANY as usize);
-    // Those of the first timers that must still be moved.
+    // The first timers that must still be moved.
     let mut waiting = Vec::new();
     for value in 0..MANY {
         // A queue that refuses an insert has a bound of its own, or breaks another clause.
@@ -106,7 +106,7 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     for nth in 0..advances {
         let counts = nth < COUNTED && !waiting.is_empty();
         if counts {
-            // An insert may have moved some of them.
+            // An insert could have moved some of them.
             waiting.retain(|&(_, key)| queue.waits(key));
         }
         let mut fired_now = Vec::new();

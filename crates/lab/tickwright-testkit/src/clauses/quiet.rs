@@ -10,7 +10,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f`; if it panics, the error is the panic's message. Panics of other threads are reported
+/// Runs `f`. If `f` panics, the error is the panic's message. Panics of other threads are reported
 /// as before.
 pub(crate) fn catch<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();

@@ -88,7 +88,8 @@ fn is_live(scene: &Scene<'_>, value: u32) -> bool {
     scene.fact(value).is_some_and(|fact| fact.gone.is_none())
 }
 
-/// Describes what is out of order in `entry`, if `ours` holds for one of the two timers concerned.
+/// Describes what is out of order in `entry`, if `ours` is true for one of the two timers
+/// concerned.
 fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> Option<String> {
     match *entry {
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => {
@@ -131,8 +132,8 @@ fn disorder(scene: &Scene<'_>, entry: &Entry, ours: impl Fn(&Fact) -> bool) -> O
 pub(super) fn order(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let inserted = |fact: &Fact| fact.origin == Origin::Insert;
     disorder(scene, entry, inserted).or_else(|| match entry {
-        // Only a granular queue itself knows its order among equals, so the timer that it showed
-        // must be the one that leaves.
+        // Only a granular queue itself knows the order of its timers of equal expiry, so the timer
+        // that leaves must be the one that the queue showed.
         Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. }
             if scene.is_granular() && scene.departed == 0 =>
         {
@@ -169,8 +170,8 @@ pub(super) fn now_is_monotone(scene: &Scene<'_>, entry: &Entry) -> Option<String
     (view.now != now).then(|| format!("now() is {}, the greatest was {now}", view.now))
 }
 
-/// Compares two runs of one script; the queue of the second run never saw a smaller `now`. Returns
-/// the first timer that leaves differently.
+/// Compares two runs of one script. In the second run, the queue never saw a `now` smaller than
+/// before. Returns the first timer that leaves differently.
 pub(super) fn clamping_matters(plain: &Transcript, clamped: &Transcript) -> Option<String> {
     let (mut left, mut right) = (plain.departures(), clamped.departures());
     loop {
@@ -301,7 +302,7 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
                 return Some(format!("{} moved, but it has nothing to move", answer.moved));
             }
             let due = scene.overdue().is_some();
-            // An advance that reports "not complete" has left a due timer, or has used up its
+            // An advance that reports "not complete" must have left a due timer or used up its
             // budget.
             let used_up = answer.delivered.saturating_add(answer.moved) >= budget;
             let wrong = if answer.complete { due } else { !used_up && !scene.ledger.has_due() };

@@ -8,7 +8,8 @@ pub(crate) type Named = (String, Vec<Op>);
 
 const ALL: usize = usize::MAX;
 
-/// One timer a script: nothing leaves one tick before its deadline, and the timer leaves at it.
+/// Each script has one timer. The timer must not leave one tick before its deadline, and must leave
+/// at its deadline.
 pub(crate) fn singles() -> Vec<Named> {
     let mut spans: Vec<u64> = SPANS.into();
     spans.extend([100, 500, 5_000, 100_000]);
@@ -26,7 +27,7 @@ pub(crate) fn singles() -> Vec<Named> {
     spans.iter().map(script).collect()
 }
 
-/// One timer is far away, and the clock advances a little: nothing may leave.
+/// One timer is far away, and the clock advances a little, so no timer is allowed to leave.
 pub(crate) fn horizons() -> Vec<Named> {
     const LITTLE: u64 = 1 << 19;
     let script = |k: u32| {
@@ -41,7 +42,7 @@ pub(crate) fn horizons() -> Vec<Named> {
     (0..44).rev().map(script).collect()
 }
 
-/// A few timers in scripts written by hand: what people try first.
+/// Scripts written by hand with a few timers: the cases that people try first.
 pub(crate) fn cases() -> Vec<Named> {
     let after = |span| Op::Insert(When::After(span));
     let to = |span| Op::Advance(When::After(span), ALL);

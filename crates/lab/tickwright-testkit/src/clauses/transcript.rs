@@ -1,7 +1,8 @@
-//! Everything that a queue returns during a script, and a ledger of the ops that it was given.
+//! Everything that a queue returns during a script, and a ledger of the ops that were run on it.
 //!
-//! A clause is judged from the transcript alone. The ledger follows what the queue *did*, not what
-//! it should have done, so a queue that breaks one clause is still judged fairly by the others.
+//! Only the transcript decides the verdict on a clause. The ledger follows what the queue *did*,
+//! not what it should have done, so a queue that breaks one clause is still judged fairly by the
+//! others.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};
@@ -12,14 +13,15 @@ use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 /// One request to the queue, or one result of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
-    /// The op number `at` begins, with this `now` if the op passes one.
+    /// The op with the number `at` begins. `now` is present if the op passes a `now`.
     Ask {
         at: usize,
         op: Op,
         told: Option<u64>,
         budget: Option<usize>,
     },
-    /// `said` is the expiry that a granular queue states for the timer afterwards, here and below.
+    /// Here and below, `said` is the expiry that a granular queue states for the timer after the
+    /// op.
     Insert {
         value: u32,
         deadline: u64,
@@ -37,7 +39,7 @@ pub(crate) enum Entry {
         said: Option<u64>,
     },
     Deliver(Fired),
-    /// A pop or an advance has ended. `all` holds if the op asked for every due timer.
+    /// A pop or an advance has ended. `all` is true if the op asked for every due timer.
     Over {
         all: bool,
         answer: Option<Advanced>,
@@ -53,7 +55,7 @@ pub(crate) enum Entry {
     View(View),
 }
 
-/// What the queue's read-only methods return; `None` for those that it does not offer.
+/// What the queue's read-only methods return; `None` for each method that the queue does not offer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     pub now: u64,
@@ -72,7 +74,7 @@ pub(crate) enum End {
     Drained,
     /// The transcript ends before a step that would take the queue too long.
     OutOfReach,
-    /// The queue has panicked, over a dead key or in an ordinary op.
+    /// The queue has panicked, either because of a dead key or in an ordinary op.
     Panicked { dead_key: bool, message: String },
 }
 
@@ -83,7 +85,7 @@ pub(crate) struct Transcript {
     pub end: End,
     /// The bound of a granular queue.
     pub lateness: Option<fn(u64) -> u64>,
-    /// Whether the queue may move timers inside.
+    /// Whether the queue is allowed to move timers inside.
     pub moves: bool,
     /// For each value: the number of the entry with which the timer left for good.
     left: Vec<Option<usize>>,
@@ -92,12 +94,13 @@ pub(crate) struct Transcript {
 /// How a script is run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// Steps of more ticks than this over pending timers are not taken.
+    /// The queue is not advanced by more ticks than this while timers are pending.
     pub reach: u64,
-    /// Whether dead keys are used. If a dead key names another timer, nothing else can be judged
-    /// after its use.
+    /// Whether dead keys are used. If the queue lets a dead key act on another timer, nothing after
+    /// that use can be judged.
     pub dead_keys: bool,
-    /// Whether a `now` that is smaller than an earlier one is clamped before the queue gets it.
+    /// Whether a `now` that is smaller than an earlier one is clamped before it is passed to the
+    /// queue.
     pub clamped: bool,
 }
 
@@ -148,15 +151,15 @@ struct Drive<'t, S: Subject> {
 }
 
 impl<S: Subject> Drive<'_, S> {
-    /// `None` if a step was out of reach.
+    /// Runs the script. Returns `None` if a step was out of reach.
     fn script(&mut self, script: &[Op]) -> Option<()> {
         self.view();
         for (at, &op) in script.iter().enumerate() {
             self.step(at, op)?;
             self.view();
         }
-        // The first step ends at the last pending timer, so that a queue with little reach gets as
-        // far as it can.
+        // The first step ends at the last pending timer, so that a queue with a small reach runs as
+        // much of the script as possible.
         let last = self.ledger.in_order().last().map_or(0, |fired| fired.expiry);
         for (extra, when) in
             [When::At(last), When::After(1 << 19), When::At(u64::MAX)].into_iter().enumerate()
@@ -242,7 +245,7 @@ impl<S: Subject> Drive<'_, S> {
         self.entries.push(Entry::Insert { value, deadline, answer: answer.map(|(_, head)| head), said });
     }
 
-    /// Enters into the ledger the expiry that a granular queue states for a timer which has just
+    /// Enters into the ledger the expiry that a granular queue states for a timer that has just
     /// arrived.
     fn settle(&mut self, value: u32) -> Option<u64> {
         let key = (*self.keys.get(value as usize)?)?;
@@ -302,8 +305,8 @@ impl<S: Subject> Drive<'_, S> {
 }
 
 impl Transcript {
-    /// The timers that left, each with the number of its entry. Two equal sequences are equal event
-    /// logs.
+    /// Returns the timers that left, each with the number of its entry. Two transcripts have equal
+    /// event logs if these sequences are equal.
     pub(crate) fn departures(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
             Entry::Deliver(fired) | Entry::Rearm { got: Some(fired), .. } => Some((at, fired.value)),
@@ -329,16 +332,17 @@ pub(crate) enum Gone {
     Refused,
 }
 
-/// What the ledger knows of a timer.
+/// What the ledger knows about a timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fact {
     /// The deadline of the last (re)insert.
     pub deadline: u64,
-    /// `max(deadline, now)` then.
+    /// `max(deadline, now)` at the last (re)insert.
     pub floor: u64,
-    /// In an exact queue the same as `floor`; in a granular queue the expiry that the queue stated.
+    /// In an exact queue, the same as `floor`. In a granular queue, the expiry that the queue
+    /// stated.
     pub expiry: u64,
-    /// The latest expiry that it may have.
+    /// The latest expiry that the timer is allowed to have.
     pub latest: u64,
     pub origin: Origin,
     pub gone: Option<Gone>,
@@ -402,7 +406,7 @@ impl<'t> Scene<'t> {
             .is_some_and(|left| left.is_some_and(|left| left > self.index))
     }
 
-    /// The first pending timer that is overdue and that leaves at a later entry.
+    /// Returns the first pending timer that is overdue and that leaves at a later entry.
     pub(crate) fn overdue(&self) -> Option<(u32, &Fact)> {
         let now = self.ledger.now();
         let mut due = self.ledger.in_order().take_while(|fired| fired.expiry <= now);
@@ -410,13 +414,14 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
-    /// Whether the queue is granular: it delivers in the order of expiries, and equals in an order
-    /// of its own.
+    /// Whether the queue is granular: it delivers in the order of expiries, and timers of equal
+    /// expiry in any order.
     pub(crate) fn is_granular(&self) -> bool {
         self.transcript.lateness.is_some()
     }
 
-    /// Whether `got` is `expected`, or in a granular queue one of its equals.
+    /// Whether `got` is `expected` or, in a granular queue, a timer with the same expiry as
+    /// `expected`.
     pub(crate) fn stands_for(&self, got: Option<Fired>, expected: Option<Fired>) -> bool {
         let at = |fired: Option<Fired>| fired.map(|fired| (fired.value, fired.expiry));
         let equal = || got.zip(expected).filter(|(got, _)| self.ledger.expiry(got.value) == Some(got.expiry));
@@ -424,7 +429,8 @@ impl<'t> Scene<'t> {
             || self.is_granular() && equal().is_some_and(|(got, expected)| got.expiry == expected.expiry)
     }
 
-    /// The facts about a timer that arrives now. `said` is the expiry that the queue stated.
+    /// Returns the facts about a timer that arrives now. `said` is the expiry that the queue
+    /// stated.
     pub(crate) fn arrives(&self, deadline: u64, said: Option<u64>, origin: Origin) -> Fact {
         let now = self.ledger.now();
         let floor = deadline.max(now);
@@ -433,7 +439,7 @@ impl<'t> Scene<'t> {
         Fact { deadline, floor, expiry, latest, origin, gone: None }
     }
 
-    /// The first pending timer that should leave before `value` but leaves after it.
+    /// Returns the first pending timer that should leave before `value` but leaves after it.
     pub(crate) fn overtaken_by(&self, value: u32) -> Option<(u32, &Fact)> {
         let expiry = self.ledger.expiry(value);
         let equal = |fired: &Fired| self.is_granular() && Some(fired.expiry) == expiry;
@@ -518,12 +524,12 @@ pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 #[derive(Debug)]
 pub(crate) struct Case {
     pub by: Judge,
-    /// Judges the whole transcript, if no entry has broken the clause.
+    /// Judges the whole transcript after its end, if no entry has broken the clause.
     pub at_the_end: fn(&Transcript) -> Option<String>,
     pub witness: Option<String>,
 }
 
-/// Judges the clauses that have no witness yet, all in one walk through the transcript.
+/// Judges the clauses that have no witness yet, in a single walk through the transcript.
 pub(crate) fn judge(transcript: &Transcript, cases: &mut [Case]) {
     let mut scene = Scene::new(transcript);
     for (index, entry) in transcript.entries.iter().enumerate() {
@@ -542,7 +548,7 @@ pub(crate) fn judge(transcript: &Transcript, cases: &mut [Case]) {
     }
 }
 
-/// The timers that are pending at the end.
+/// Returns the timers that are pending at the end.
 pub(crate) fn remaining(transcript: &Transcript) -> Vec<(u32, Fact)> {
     let mut scene = Scene::new(transcript);
     for entry in &transcript.entries {

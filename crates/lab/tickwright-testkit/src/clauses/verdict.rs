@@ -5,7 +5,7 @@ use core::fmt;
 /// Whether a queue keeps a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No run of the suite broke it.
+    /// No run of the suite broke the clause.
     Kept,
     /// A run of the suite broke the clause; this is the witness.
     Broken(String),
@@ -41,7 +41,7 @@ impl fmt::Display for Verdict {
 /// What the process provides for the suite.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tools {
-    /// Returns the number of allocations that this thread has made so far, if the allocator counts
-    /// them.
+    /// A function that returns the number of allocations that this thread has made so far, if the
+    /// allocator counts them.
     pub allocations: Option<fn() -> u64>,
 }

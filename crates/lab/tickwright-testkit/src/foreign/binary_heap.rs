@@ -1,16 +1,16 @@
-//! `std::collections::BinaryHeap` with lazy deletion: what a programmer writes with nothing but
-//! std.
+//! `std::collections::BinaryHeap` with lazy deletion: what a programmer writes with only the
+//! standard library.
 //!
-//! A removed or moved timer leaves its entry behind. An entry is live while its stamp is that of
-//! its slot. A dead entry is dropped when it comes to the top. All dead entries are dropped when
-//! they outnumber the live ones.
+//! A removed or moved timer leaves its entry behind. An entry is live while its stamp equals the
+//! stamp of its slot. A dead entry is dropped when it comes to the top. All dead entries are
+//! dropped when they outnumber the live ones.
 
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Makes them.
+/// Creates such queues.
 #[derive(Debug)]
 pub struct BinaryHeapLazy;
 
@@ -44,7 +44,7 @@ struct Slot {
 
 const FREE: u64 = u64::MAX;
 
-/// Up to this many dead entries are kept, however few are live.
+/// At most this many dead entries are never swept, even if few entries are live.
 const SLACK: usize = 64;
 
 /// Names a timer.
@@ -123,14 +123,14 @@ impl LazyHeap {
         let slot = &mut self.slots[index as usize];
         slot.stamp = FREE;
         self.live -= 1;
-        // A slot whose generations are used up stays out of use.
+        // A slot whose generations are used up is not used again.
         if slot.generation < u32::MAX {
             self.free.push(index);
         }
         slot.value
     }
 
-    /// Whether `stamp` is the head's.
+    /// Whether `stamp` is the stamp of the head.
     fn heads(&self, stamp: u64) -> bool {
         self.heap.peek().is_some_and(|top| top.stamp == stamp)
     }
@@ -214,7 +214,8 @@ impl Subject for LazyHeap {
         self.heap.peek().map(|top| self.fired(top))
     }
 
-    /// The heap shows only its top, so this pops the head and pushes it again. O(log n).
+    /// The heap shows only its top, so this function pops the head and pushes it again. Cost: O(log
+    /// n).
     fn second(&mut self) -> Option<Fired> {
         let head = self.heap.pop()?;
         self.tidy();

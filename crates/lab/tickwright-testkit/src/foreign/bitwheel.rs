@@ -1,10 +1,11 @@
 //! The `PreciseWheel` of `bitwheel` 0.6: three gears of 64 slots, with ticks of one millisecond.
-//! The adapter passes the time to its poll, as its documentation shows.
+//! The adapter passes the time to the wheel's poll, as the wheel's documentation shows.
 //!
-//! The adapter does two things for it. First, it forgets a handle when its timer fires. The wheel
-//! treats every handle whose deadline has not come as pending. If a timer fired early, a cancel
-//! would remove it from a slot that is free or another timer's. The wheel's code declares that case
-//! unreachable. Second, sinks run after the poll, since `fire` cannot borrow a sink.
+//! The adapter does two things for the wheel. First, it forgets a handle when the handle's timer
+//! fires, because the wheel treats every handle whose deadline has not come as pending. If a timer
+//! fired early, a later cancel would access a slot that is free or belongs to another timer, a case
+//! that the wheel's code declares unreachable. Second, the adapter calls sinks after the poll,
+//! because `fire` cannot borrow a sink.
 
 use core::fmt;
 use core::time::Duration;
@@ -15,11 +16,11 @@ use bitwheel::timer::{PreciseWheel, Timer, TimerHandle};
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// Makes them.
+/// Creates such queues.
 #[derive(Debug)]
 pub struct BitWheel;
 
-/// What the wheel stores: the index of the slot in which the adapter keeps the timer.
+/// The value that the wheel stores: the index of the slot in which the adapter keeps the timer.
 struct Ticket(u32);
 
 impl Timer for Ticket {
@@ -111,7 +112,8 @@ impl Subject for Wheel {
     fn remove(&mut self, key: u32) -> Result<(u32, bool), Stale> {
         let slot = &mut self.slots[key as usize];
         let handle = slot.handle.take().ok_or(Stale)?;
-        // If the wheel refuses the cancel, it regards the timer as fired, and its handle is gone.
+        // If the wheel refuses the cancel, the wheel regards the timer as fired, and the handle is
+        // lost.
         let Ticket(at) = self.wheel.cancel(handle).ok_or(Stale)?;
         self.free.push(at);
         Ok((self.slots[at as usize].fired.value, true))

@@ -1,14 +1,14 @@
 //! `std::collections::BTreeMap` keyed by (expiry, sequence). Async runtimes without a wheel keep
 //! their timers in this way.
 //!
-//! A timer's key is its key in the map. The key is stale for ever after the timer has left, and a
-//! timer that moves gets a new key.
+//! A timer is named by its key in the map. The key stays stale forever after the timer has left,
+//! and a timer that moves gets a new key.
 
 use std::collections::BTreeMap;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Makes them.
+/// Creates such queues.
 #[derive(Debug)]
 pub struct BTree;
 

@@ -1,7 +1,7 @@
-//! tokio-util's `DelayQueue`, on a paused clock: time moves only when the suite moves it.
+//! tokio-util's `DelayQueue`, on a paused clock, which advances only when the suite advances it.
 //!
-//! A tick is a millisecond, the queue's own granularity. The adapter polls outside of a task, so
-//! that tokio's cooperative budget does not apply.
+//! A tick is a millisecond, the queue's own granularity. The adapter polls outside a task, so that
+//! tokio's cooperative budget does not apply.
 
 use core::fmt;
 use core::task::{Context, Poll, Waker};
@@ -13,7 +13,7 @@ use tokio_util::time::delay_queue;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Makes them.
+/// Creates such queues.
 #[derive(Debug)]
 pub struct DelayQueue;
 

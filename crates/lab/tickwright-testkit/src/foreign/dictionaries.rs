@@ -1,6 +1,7 @@
-//! Maps and trees of other crates behind [`Dictionary`](tickwright_collections::Dictionary): the
-//! baselines for our dictionaries. Each states what it does not offer, and the suite for
-//! dictionaries tests the rest.
+//! Other crates' maps and trees as implementations of
+//! [`Dictionary`](tickwright_collections::Dictionary), which are the baselines for our
+//! dictionaries. Each states which operations it does not offer, and the suite for dictionaries
+//! tests the others.
 //!
 //! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|
@@ -8,7 +9,8 @@
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
 //! | [`HashDict`] | **no** | refused | not offered | not offered | may name one of its own |
 //!
-//! A [`HashDict`] offers no ordered calls, and its ends are `None`.
+//! A [`HashDict`] offers no calls that need an order, and returns `None` for its first and its last
+//! entry.
 
 mod btree_map;
 mod hash_map;

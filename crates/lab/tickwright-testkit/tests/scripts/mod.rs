@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tickwright_testkit::dictionary::{OBJECTS, Op};
 
-/// Few different keys, so that many are equal, and the keys at the ends of the range.
+/// Generates one of a few keys, so that many keys are equal, or a key at an end of the range.
 fn key() -> impl Strategy<Value = u64> {
     prop_oneof![12 => 0u64..10, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1), 2 => any::<u64>()]
 }
@@ -31,7 +31,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// How many scripts a test runs, and where it keeps those that failed.
+/// How many scripts a test runs, and where it keeps the scripts that failed.
 pub(crate) fn config(seeds: &'static str) -> ProptestConfig {
     let seeds = FileFailurePersistence::Direct(seeds);
     ProptestConfig {

@@ -4,7 +4,8 @@ use super::from_the_callers_time;
 use crate::ours::{NoWalk, Slab, SlabSubject};
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// A queue of family `F` that does not listen when it is told the time. `now` moves at an advance.
+/// A queue of family `F` that ignores the time that it is told. Its `now` changes only at an
+/// advance.
 struct Deaf<F: Family>(SlabSubject<F, NoWalk>);
 
 struct Deafened<F>(F);
@@ -61,7 +62,7 @@ impl<F: Family> Subject for Deaf<F> {
     }
 }
 
-/// Such were all granular queues before they could be told the time.
+/// All granular queues behaved in this way before they could be told the time.
 #[test]
 fn a_granular_queue_that_is_not_told_the_time_is_too_late() {
     let witness = from_the_callers_time::<Deafened<CoarseWheel>>(u64::MAX).expect("a witness");

@@ -9,7 +9,7 @@ use tickwright_collections::{DictError, Dictionary, KeyOf, NotInserted, PlainKey
 use tickwright_core::Violation;
 
 /// An entry: its key, and its number among all entries ever inserted. An entry of another
-/// dictionary may happen to name an entry here.
+/// dictionary can by chance name an entry here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Arrived<K> {
     key: K,
@@ -24,7 +24,7 @@ pub struct BTreeDict<O: PlainKey<T>, T> {
 }
 
 impl<O: PlainKey<T>, T> BTreeDict<O, T> {
-    /// An empty one.
+    /// Creates an empty dictionary.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self { order, map: BTreeMap::new(), arrivals: 0 }
@@ -42,7 +42,7 @@ impl<O: PlainKey<T>, T> BTreeDict<O, T> {
         entry
     }
 
-    /// Inserts at one end if the key belongs there: `fits` gets the key at that end, and the new
+    /// Inserts at one end if the key belongs there: `fits` receives the key at that end and the new
     /// key.
     fn put_at(
         &mut self,
@@ -152,8 +152,8 @@ impl<O: PlainKey<T>, T> Dictionary for BTreeDict<O, T> {
         self.map.clear();
     }
 
-    /// Verifies that no key has changed since its object was inserted. No more can be seen from
-    /// outside.
+    /// Verifies that no key has changed since its object was inserted. No other property is visible
+    /// from outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |object| self.order.plain(&self.order.key(object));
         if self.map.iter().all(|(entry, object)| entry.key == own(object)) {

@@ -9,15 +9,16 @@ use std::collections::hash_map::Entry;
 use tickwright_collections::{DictError, Dictionary, KeyOf, NotInserted, PlainKey, Seek};
 use tickwright_core::Violation;
 
-/// A dictionary without order: it has no ends. A call that needs an order returns
-/// [`DictError::NotOffered`], and so does a second insert of the same key. An entry is its key.
+/// A dictionary without order, so it has no first and no last entry. A call that needs an order
+/// returns [`DictError::NotOffered`], and so does a second insert of the same key. An entry is
+/// identified by its key.
 pub struct HashDict<O: PlainKey<T>, T> {
     order: O,
     map: HashMap<O::Plain, T>,
 }
 
 impl<O: PlainKey<T>, T> HashDict<O, T> {
-    /// An empty dictionary, with the standard library's hash function.
+    /// Creates an empty dictionary, with the standard library's hash function.
     #[must_use]
     pub fn new(order: O) -> Self {
         Self { order, map: HashMap::new() }
@@ -117,8 +118,8 @@ impl<O: PlainKey<T, Plain: Hash>, T> Dictionary for HashDict<O, T> {
         self.map.clear();
     }
 
-    /// Verifies that no key has changed since its object was inserted. No more can be seen from
-    /// outside.
+    /// Verifies that no key has changed since its object was inserted. No other property is visible
+    /// from outside.
     fn check(&self) -> Result<(), Violation> {
         let own = |object| self.order.plain(&self.order.key(object));
         if self.map.iter().all(|(&key, object)| key == own(object)) { Ok(()) } else { Err(Violation::Order) }

@@ -1,6 +1,6 @@
-//! The red-black tree of `intrusive-collections`: the caller owns the nodes, the key lies beside
-//! the link, and equal keys go to the right. Its safe interface cannot start at a node, so each
-//! such operation makes an unsafe call.
+//! The red-black tree of `intrusive-collections`: the caller owns the nodes, the key is stored next
+//! to the link, and equal keys go to the right. The safe interface of the tree cannot start at a
+//! node, so each operation that does so makes an unsafe call.
 
 use core::cell::Cell;
 use core::fmt;
@@ -25,7 +25,7 @@ pub struct Node<K, T> {
 }
 
 impl<K: Default, T> Node<K, T> {
-    /// A node that is in no dictionary.
+    /// Creates a node that is in no dictionary.
     pub fn new(object: T) -> Self {
         Self { link: RBTreeLink::new(), key: Cell::default(), owner: Cell::new(0), object }
     }
@@ -82,7 +82,7 @@ pub struct IntrusiveDict<'a, O: PlainKey<T>, T> {
 }
 
 impl<'a, O: PlainKey<T>, T> IntrusiveDict<'a, O, T> {
-    /// An empty one.
+    /// Creates an empty dictionary.
     #[must_use]
     pub fn new(order: O) -> Self {
         static IDENTITIES: AtomicU32 = AtomicU32::new(1);
@@ -99,7 +99,7 @@ impl<'a, O: PlainKey<T>, T> IntrusiveDict<'a, O, T> {
         }
     }
 
-    /// Gives a node that is in no dictionary its key, and claims it.
+    /// Claims a node that is in no dictionary, and stores its key in it.
     #[inline]
     fn claim(&mut self, node: &'a Node<O::Plain, T>) -> Result<O::Plain, NotInserted<&'a Node<O::Plain, T>>> {
         if node.link.is_linked() {
@@ -113,7 +113,7 @@ impl<'a, O: PlainKey<T>, T> IntrusiveDict<'a, O, T> {
         Ok(key)
     }
 
-    /// The node on one side of an entry of this dictionary.
+    /// Returns the node on one side of an entry of this dictionary.
     #[inline]
     fn beside(
         &self,
@@ -258,7 +258,7 @@ impl<'a, O: PlainKey<T>, T> Dictionary for IntrusiveDict<'a, O, T> {
         self.len = 0;
     }
 
-    /// Verifies the order and the count. No more can be seen from outside.
+    /// Verifies the order and the count. No other property is visible from outside the crate.
     fn check(&self) -> Result<(), Violation> {
         let own = |node: &Node<O::Plain, T>| self.order.plain(&self.order.key(&node.object));
         if self.tree.iter().count() != self.len {
