@@ -1,5 +1,6 @@
-//! Builds the library that `tickwright record` loads into a program. It is a crate of its own
-//! without dependencies: its symbols must not be linked into the program that embeds it.
+//! Builds the library that `tickwright record` loads into a program. The library is a separate
+//! crate without dependencies, because its symbols must not be linked into the program that embeds
+//! it.
 
 use std::env;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ fn main() {
         .arg("-o")
         .arg(&library)
         .arg("interpose/main.rs");
-    // The linker of the target, if the environment names one.
+    // Uses the linker of the target, if the environment names one.
     if let Ok(linker) = env::var("RUSTC_LINKER") {
         compiler.arg("-C").arg(format!("linker={linker}"));
     }

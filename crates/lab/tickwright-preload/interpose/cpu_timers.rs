@@ -1,7 +1,7 @@
 //! POSIX timers that count processor time, which is not the time of the trace.
 //!
 //! `timer_settime` does not say which clock a timer has, so `timer_create` notes the timers of such
-//! clocks in a lock-free table. A program has few such timers: a profiler has one for each thread.
+//! clocks in a lock-free table. A program has few such timers: a profiler has one per thread.
 
 use core::ffi::c_int;
 use core::sync::atomic::{
@@ -9,10 +9,10 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// The ids of timers of processor time, each plus 1; 0: none.
+/// The ids, each plus 1, of timers that count processor time. 0 is a free entry.
 static IDS: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 
-/// How many entries of [`IDS`], from the first on, were ever in use.
+/// The number of entries of [`IDS`], counted from the first one, that have been in use.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a clock counts the processor time of this process, of this thread or of another process
@@ -26,7 +26,8 @@ pub(crate) fn is_cpu_clock(clock: c_int) -> bool {
     matches!(clock, OF_PROCESS | OF_THREAD) || (clock < 0 && clock & KIND != DEVICE)
 }
 
-/// Notes a timer. A full table drops the timer, which is then recorded like a timer of wall time.
+/// Notes a timer. If the table is full, the timer is not noted, and is then recorded like a timer
+/// of wall time.
 pub(crate) fn insert(id: usize) {
     for (at, place) in IDS.iter().enumerate() {
         if place.compare_exchange(0, id.wrapping_add(1), AcqRel, Relaxed).is_ok() {

@@ -10,14 +10,14 @@ use core::sync::atomic::{
 use super::{slots, sys};
 use crate::ring::{self, Record, Ring, op};
 
-/// The ring of this process; null before the process begins, and if the ring could not be made.
+/// The ring of this process; null before recording begins, and if the ring could not be created.
 pub(crate) static RING: AtomicPtr<Ring> = AtomicPtr::new(ptr::null_mut());
 
-/// The key of the word of each thread; `u32::MAX`: none.
+/// The key of the thread-specific word; `u32::MAX` if there is no key.
 pub(crate) static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// The word of the calling thread. Its low bits are the thread's id; the high bits count the calls
-/// of libuv or libev that it is in.
+/// Returns the word of the calling thread. The low bits are the thread's id, and the high bits
+/// count the calls of libuv or libev that the thread is in.
 fn word() -> usize {
     let key: c_uint = KEY.load(Relaxed);
     if key == u32::MAX {
@@ -90,8 +90,8 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
     record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
 }
 
-/// Whether the ring belongs to the calling process, and not to a parent whose memory it shares. The
-/// call costs a system call.
+/// Whether the ring belongs to the calling process, and not to a parent whose memory it shares.
+/// This function makes a system call.
 pub(crate) fn is_of_this_process() -> bool {
     let ring = RING.load(Acquire);
     // SAFETY: 1. `ring` is not null. 2. A ring is mapped until the process ends. 3. Its parts are

@@ -1,7 +1,7 @@
 //! Timers of the kernel: `timerfd_settime`, `timer_settime`, `setitimer`, `alarm`.
 //!
-//! An expiry of such a timer is no call, so the recorder places it at the deadline. Timers that
-//! count processor time are not recorded.
+//! Such a timer expires without a call, so the recorder places the expiry at the deadline. Timers
+//! that count processor time are not recorded.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +15,7 @@ const ABSOLUTE: c_int = 1;
 /// The number of the itimer that `alarm` sets.
 const REAL: c_int = 0;
 
-/// Which descriptors are timers, so that `close` looks at one bit.
+/// One bit for each descriptor that says whether it is a timer, so that `close` reads only one bit.
 static TIMERFDS: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
 hide! {
@@ -41,7 +41,7 @@ hide! {
         if result == 0 && !timer.is_null() {
             // SAFETY: 1. The pointer is not null, and the real function has written to it.
             let id = unsafe { *timer } as usize;
-            // The kernel may use an id again. A forked child does not have its parent's timers.
+            // The kernel can use an id again. A forked child does not have its parent's timers.
             cpu_timers::remove(id);
             if cpu_timers::is_cpu_clock(clock) {
                 cpu_timers::insert(id);
@@ -65,7 +65,7 @@ hide! {
 
     fn timer_delete(timer: *mut c_void; _ _ _ _) -> c_int, TimerDelete,
     |site, call| {
-        // Once the timer is deleted, another thread may get its id.
+        // As soon as the timer is deleted, another thread can get its id.
         if !cpu_timers::remove(timer as usize) {
             emit::stop(POSIX, timer as usize, site);
         }
@@ -98,7 +98,7 @@ hide! {
     |site, call| {
         if let Some(word) = TIMERFDS.get(file as usize / 64) {
             let bit = 1 << (file % 64);
-            // A child of a vfork has the memory of its parent and descriptors of its own.
+            // A child of a `vfork` shares its parent's memory but has its own descriptors.
             let is_set = word.load(Relaxed) & bit != 0;
             if is_set && emit::is_of_this_process() && word.fetch_and(!bit, Relaxed) & bit != 0 {
                 emit::stop(TIMERFD, file as usize, site);
@@ -108,7 +108,8 @@ hide! {
     }
 }
 
-/// Records the interval timer of wall time; `None` stops it. `before` is the time before the call.
+/// Records the interval timer of wall time; `None` stops it. `before` is the time at which the call
+/// began.
 fn set_itimer(value_ns: Option<u64>, period_ns: u64, before: u64, site: usize) {
     let deadline_ns = value_ns.map(|value_ns| before.saturating_add(value_ns));
     set_to(ITIMER, REAL as usize, deadline_ns, period_ns, site);
@@ -122,8 +123,9 @@ fn set(source: u8, id: usize, flags: c_int, new: Setting<Timespec>, before: u64,
     set_to(source, id, (!new.value.is_zero()).then(deadline_ns), new.interval.ns(), site);
 }
 
-/// The deadline was computed from the time before the call. The kernel counts from a time during
-/// the call, so no expiry comes before the recorded deadline.
+/// Records a timer with an absolute deadline. The deadline was computed from the time before the
+/// call, and the kernel counts from a time during the call, so the timer does not expire before the
+/// recorded deadline.
 fn set_to(source: u8, id: usize, deadline_ns: Option<u64>, period_ns: u64, site: usize) {
     match deadline_ns {
         None => emit::stop(source, id, site),

@@ -1,8 +1,8 @@
 //! libev: `ev_timer_start`, `ev_timer_stop`, `ev_timer_again`.
 //!
-//! libev stops an expired one-shot timer by a call through its symbol table, so a stop that libev
-//! itself calls, outside of any recorded call, is an expiry. libev moves a repeating timer without
-//! a call, so the recorder adds the expiries of such a timer.
+//! libev stops an expired one-shot timer by a call through its symbol table. Therefore a stop that
+//! libev itself calls, outside any recorded call, is an expiry. libev moves a repeating timer
+//! without a call, so the recorder adds the expiries of such a timer.
 
 use core::ffi::{c_int, c_void};
 
@@ -21,12 +21,12 @@ struct EvTimer {
     priority: c_int,
     data: *mut c_void,
     callback: *const c_void,
-    /// The delay in seconds. For an active timer it is the due time, by the loop's clock.
+    /// The delay in seconds. For an active timer, it is the due time on the loop's clock.
     at: f64,
     repeat: f64,
 }
 
-/// Where libev lies.
+/// The address range of libev.
 static LIBRARY: Range = Range::new();
 
 /// Finds the address range of the library.
@@ -81,7 +81,8 @@ hide! {
     }
 }
 
-/// The program chose the delay. The loop counts it from the time at which it woke.
+/// Records a timer with the delay that the program chose. The loop counts this delay from the time
+/// at which the loop woke.
 fn arm(timer: *mut EvTimer, delay: f64, site: usize) {
     // SAFETY: 1. libev passes a timer that was started.
     let repeat = unsafe { (*timer).repeat };

@@ -1,8 +1,8 @@
 //! libevent: `event_add`, `event_del`, and the library's own operations.
 //!
 //! libevent 2.1 calls `event_add_nolock_` and `event_active_nolock_` through its symbol table, so
-//! the two calls show its own operations: it re-arms persistent events, and activates events whose
-//! time-out is over.
+//! these two calls show libevent's own operations: re-arming persistent events, and activating
+//! events whose time-out has expired.
 
 use core::ffi::{c_int, c_short, c_void};
 use core::ptr;
@@ -64,7 +64,7 @@ hide! {
         if why & EV_TIMEOUT != 0 {
             emit::fire(LIBEVENT, event as usize, site);
         } else if is_pending(event) && !is_persistent(event) {
-            // The event leaves the queue before its callback.
+            // libevent removes the event from its queue before it calls the callback.
             emit::stop(LIBEVENT, event as usize, site);
         }
         call();
@@ -78,7 +78,7 @@ fn stop(event: *mut c_void, site: usize) {
     }
 }
 
-/// Whether the event has a pending time-out. `true` if the library cannot say.
+/// Whether the event has a pending time-out. Returns `true` if the library cannot tell.
 fn is_pending(event: *mut c_void) -> bool {
     if event.is_null() || next::known(Name::EventPending).is_null() {
         return !event.is_null();

@@ -1,7 +1,7 @@
 //! libuv: `uv_timer_start`, `uv_timer_stop`, `uv_timer_again`, `uv_close`.
 //!
 //! Before libuv calls the callback of a timer, it stops the timer by a call through its symbol
-//! table, so a stop that libuv itself calls, outside of any recorded call, is an expiry.
+//! table, so a stop that libuv itself calls, outside any recorded call, is an expiry.
 
 use core::ffi::{c_int, c_void};
 
@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 /// libuv's number for the handle kind "timer".
 const UV_TIMER: c_int = 13;
 
-/// Where libuv lies.
+/// The address range of libuv.
 static LIBRARY: Range = Range::new();
 
 /// Finds the address range of the library.
@@ -68,7 +68,8 @@ hide! {
     }
 }
 
-/// The program chose the delay. The loop counts it from the time at which it woke.
+/// Records a timer with the delay that the program chose. The loop counts this delay from the time
+/// at which the loop woke.
 fn arm(timer: *mut c_void, delay_ms: u64, period_ms: u64, site: usize) {
     emit::arm_in(LIBUV, timer as usize, delay_ms.saturating_mul(MS), period_ms.saturating_mul(MS), site);
 }

@@ -9,7 +9,8 @@
 //! # Rules
 //! 1. The library allocates nothing and takes no lock once a process has begun.
 //! 2. Every function keeps `errno` as the real function left it.
-//! 3. A signal handler may call each function whose real function it may call.
+//! 3. A signal handler is allowed to call a function here if it is allowed to call the real
+//!    function.
 //! 4. A thread that is cancelled in a wait leaves the real function by unwinding, so the functions
 //!    here have the ABI `C-unwind` and nothing to drop.
 #![no_std]
@@ -27,8 +28,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 // The personality routine, which the unwinder calls for a frame of this library. The frame has
-// nothing to drop, so the unwinder goes on (8). The symbol is hidden, because programs in Rust have
-// a symbol of this name.
+// nothing to drop, so this routine tells the unwinder to continue (8). The symbol is hidden,
+// because programs in Rust have a symbol of this name.
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".hidden rust_eh_personality",

@@ -1,8 +1,8 @@
-//! The real functions that the functions of this library hide.
+//! The real functions that the functions of this library interpose.
 //!
-//! The library looks them up when a process begins, because a signal handler must not look symbols
-//! up. A library that is loaded later has its own scope, so a function that was absent then is
-//! looked up for each caller, as the loader would do without this library.
+//! The library looks them up when a process begins, because a signal handler must not look up
+//! symbols. A library that is loaded later has its own scope. Therefore a function that was absent
+//! at the start is looked up for each caller, as the loader would do without this library.
 
 use core::ffi::{CStr, c_void};
 use core::ptr;
@@ -15,7 +15,7 @@ use super::sys::{self, DlInfo};
 
 macro_rules! names {
     ($($name:ident $symbol:literal $($version:literal)?),* $(,)?) => {
-        /// A function that this library hides or calls.
+        /// A function that this library interposes or calls.
         #[derive(Clone, Copy, Debug)]
         #[allow(non_camel_case_types, reason = "the names of C")]
         pub(crate) enum Name { $($name),* }
@@ -47,26 +47,27 @@ names! {
 const COUNT: usize = SYMBOLS.len();
 static REAL: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; COUNT];
 
-/// The functions found for each caller. The key is the caller's address with the number of the
-/// name.
+/// The functions that were found for each caller. The key is the caller's address with the number
+/// of the name.
 static BY_CALLER: [(AtomicUsize, AtomicPtr<c_void>); 256] =
     [const { (AtomicUsize::new(0), AtomicPtr::new(ptr::null_mut())) }; 256];
 
-/// Looks all functions up.
+/// Looks up all functions.
 pub(crate) fn resolve() {
     for (symbol, real) in SYMBOLS.iter().zip(&REAL) {
         real.store(global(*symbol), Release);
     }
 }
 
-/// The real function that this library's function hides, for the caller that returns to `site`.
+/// Returns the real function that this library's function interposes, for a call that returns to
+/// `site`.
 #[inline]
 pub(crate) fn behind(name: Name, site: usize) -> *mut c_void {
     let real = REAL[name as usize].load(Acquire);
     if real.is_null() { find(name, site) } else { real }
 }
 
-/// The function, or null if the libraries that were loaded at the start lack it.
+/// Returns the function, or null if the libraries that were loaded at the start lack it.
 pub(crate) fn known(name: Name) -> *mut c_void {
     REAL[name as usize].load(Acquire)
 }
@@ -91,8 +92,8 @@ fn find(name: Name, site: usize) -> *mut c_void {
             return found;
         }
     }
-    // The constructor of another library may have called before the constructor of this library
-    // ran.
+    // The constructor of another library can call a function before the constructor of this library
+    // has run.
     let mut found = global(symbol);
     if !found.is_null() {
         REAL[name as usize].store(found, Release);
@@ -117,7 +118,7 @@ fn find(name: Name, site: usize) -> *mut c_void {
     found
 }
 
-/// Facts about the library that holds an address.
+/// Returns facts about the library that holds an address.
 pub(crate) fn whereabouts(address: usize) -> Option<DlInfo> {
     let (text, none) = (ptr::null(), ptr::null_mut());
     let mut info = DlInfo { file: text, base: none, symbol: text, address: none };

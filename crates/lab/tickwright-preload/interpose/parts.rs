@@ -1,4 +1,4 @@
-//! The functions that hide functions of libraries, by family.
+//! The functions that interpose libraries' functions, by family.
 
 #[macro_use]
 mod enter;

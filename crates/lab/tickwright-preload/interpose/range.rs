@@ -24,7 +24,7 @@ impl Range {
         Self { begin: AtomicUsize::new(0), end: AtomicUsize::new(0) }
     }
 
-    /// Stores the range of the library that holds a function; does nothing for null.
+    /// Stores the range of the library that holds a function; does nothing if `function` is null.
     pub(crate) fn set(&self, function: usize) {
         let Some(info) = (function != 0).then(|| next::whereabouts(function)).flatten() else { return };
         let base = info.base.cast_const().cast::<u8>();
@@ -38,7 +38,7 @@ impl Range {
     }
 }
 
-/// How many bytes a loaded library takes, from its ELF header on.
+/// Returns how many bytes a loaded library occupies, from its ELF header on.
 fn length(base: *const u8) -> usize {
     let word = |at: usize| {
         let at = base.wrapping_add(at).cast::<u64>();

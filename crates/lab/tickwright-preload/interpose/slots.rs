@@ -1,4 +1,5 @@
-//! Gives the slots memory chunk by chunk, because most processes of a shell script have no timer.
+//! Gives the slots their memory chunk by chunk, because most processes of a shell script have no
+//! timer and need no memory for slots.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -8,8 +9,8 @@ use crate::ring::{CAPACITY, FRONT, Header, Ring, Slot};
 
 /// How many slots get memory at once: 256 KiB of slots.
 const CHUNK: u64 = 4096;
-/// How many threads may reserve a slot between the check and their reservation. A slot beyond these
-/// gets its memory when it is written, if the system has any.
+/// How many other threads can reserve a slot between a thread's check and its own reservation. If
+/// there are more, a slot gets its memory when it is written, if the system has memory.
 const AHEAD: u64 = 64;
 
 const _: () = assert!(CAPACITY.is_power_of_two() && (CAPACITY as u64).is_multiple_of(CHUNK));
@@ -23,7 +24,8 @@ pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
         || more_slots(ring, header, populated)
 }
 
-/// Several threads may do so at once: a page that has memory keeps it and its contents.
+/// Gives memory to more slots. Several threads can do so at the same time, because a page that
+/// already has memory keeps its memory and its contents.
 #[cold]
 fn more_slots(ring: *const Ring, header: &Header, populated: u64) -> bool {
     let errno = sys::errno();

@@ -26,7 +26,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The loader calls it before `main`.
+/// The loader calls this function before `main`.
 extern "C" fn begin() {
     let errno = sys::errno();
     next::resolve();
@@ -47,19 +47,19 @@ extern "C" fn begin() {
     sys::set_errno(errno);
 }
 
-/// The C library calls this function in a child, on its only thread. It calls only functions that a
-/// signal handler may call.
+/// The C library calls this function in a child, on its only thread. It calls only functions that
+/// are allowed in a signal handler.
 extern "C" fn in_child() {
     let errno = sys::errno();
     emit::forget_thread();
-    // The mapping stays: the child shares its pages with the parent.
+    // The mapping stays, because the child shares its pages with the parent.
     RING.store(ptr::null_mut(), Release);
     open();
     sys::set_errno(errno);
 }
 
-/// Makes the ring of this process. Nothing is recorded if no folder is named, or if the ring cannot
-/// be made.
+/// Creates the ring of this process. Nothing is recorded if no folder is named, or if the ring
+/// cannot be made.
 fn open() {
     // SAFETY: 1. A string.
     let folder = unsafe { sys::getenv(FOLDER.as_ptr()) };
@@ -94,11 +94,11 @@ fn open() {
         header.magic.store(MAGIC, Release);
         RING.store(ring, Release);
     }
-    // The mapping needs no descriptor, and the program may count its descriptors.
+    // The mapping needs no descriptor, and the program could count its descriptors.
     sys::shut(file);
 }
 
-/// Writes `FOLDER/PID-TIME.ring` and a 0. Returns whether it fits.
+/// Writes `FOLDER/PID-TIME.ring` and a 0. Returns whether the text fits.
 fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
     // SAFETY: 1. `folder` is a string of the environment.
     let folder = unsafe { core::ffi::CStr::from_ptr(folder) }.to_bytes();
@@ -124,7 +124,7 @@ fn name(path: &mut [u8; LONGEST], folder: *const c_char) -> bool {
     true
 }
 
-/// Maps a ring whose file has room for the front. Null if the system refuses.
+/// Maps a ring whose file has room for the front. Returns null if the system refuses.
 fn map(file: c_int) -> *mut Ring {
     // SAFETY: 1. The descriptor comes from the caller and is open.
     let is_long = unsafe { sys::ftruncate(file, BYTES as i64) } == 0;
@@ -141,7 +141,7 @@ fn map(file: c_int) -> *mut Ring {
     if at as usize == usize::MAX { ptr::null_mut() } else { at.cast() }
 }
 
-/// Copies as much of `/proc/self/maps` as there is room for. Returns the number of bytes.
+/// Copies as much of `/proc/self/maps` as fits. Returns the number of bytes.
 fn copy_maps(to: *mut u8) -> u64 {
     let flags = sys::O_CLOEXEC;
     // SAFETY: 1. A string.
@@ -164,7 +164,7 @@ fn copy_maps(to: *mut u8) -> u64 {
     bytes as u64
 }
 
-/// Measures what one record costs, in ps: in a small ring on the stack, with warm caches.
+/// Measures the cost of one record in ps, in a small ring on the stack and with warm caches.
 fn cost() -> u64 {
     const COUNT: u64 = 64;
     let header = Header::default();

@@ -80,7 +80,7 @@ unsafe extern "C" {
     fn abort() -> !;
 }
 
-// This library hides `close`, so a plain call would come back here.
+// This library interposes `close`, so a plain call would call the library's own function.
 pub(crate) fn shut(file: c_int) {
     #[cfg(target_arch = "x86_64")]
     const CLOSE: c_long = 3;
@@ -90,7 +90,7 @@ pub(crate) fn shut(file: c_int) {
     unsafe { syscall(CLOSE, file) };
 }
 
-/// The id of the calling thread, from the kernel.
+/// Returns the id of the calling thread, from the kernel.
 pub(crate) fn gettid() -> u32 {
     #[cfg(target_arch = "x86_64")]
     const GETTID: c_long = 186;
@@ -107,26 +107,27 @@ fn clock(clock: c_int) -> u64 {
     now.ns()
 }
 
-/// The time, in ns.
+/// Returns the time, in ns.
 #[inline]
 pub(crate) fn now() -> u64 {
     clock(CLOCK_MONOTONIC)
 }
 
-/// Converts a time on an unknown clock to `CLOCK_MONOTONIC`. A time after 30 years is by the
-/// calendar's clock: it is after the year 2000, and no machine has run that long.
+/// Converts a time on an unknown clock to `CLOCK_MONOTONIC`. A time of more than 30 years is taken
+/// for a time of `CLOCK_REALTIME`, because it is then after the year 2000, and no machine has run
+/// for 30 years.
 pub(crate) fn steady(time_ns: u64) -> u64 {
     if time_ns < SECOND * 946_684_800 {
         return time_ns;
     }
-    // The calendar's clock is read first, so that a past time never becomes a future time.
+    // `CLOCK_REALTIME` is read first, so that a past time never becomes a future time.
     let wall = clock(CLOCK_REALTIME);
     (now().wrapping_add(time_ns.wrapping_sub(wall)) as i64).max(0) as u64
 }
 
 impl<const NS: i64> Time<NS> {
-    /// In ns; 0 if negative, at most 292 years. The upper bits of microseconds are masked out:
-    /// libevent keeps the number of a queue there.
+    /// Converts the time into ns: 0 if it is negative, and at most 292 years. The upper bits of
+    /// microseconds are masked out: libevent keeps the number of a queue there.
     pub(crate) fn ns(self) -> u64 {
         let parts = if NS == 1 { self.parts } else { self.parts & 0xf_ffff };
         let seconds_ns = self.sec.saturating_mul(SECOND as i64);
@@ -138,7 +139,7 @@ impl<const NS: i64> Time<NS> {
     }
 }
 
-/// The `errno` of the calling thread.
+/// Returns the `errno` of the calling thread.
 pub(crate) fn errno() -> c_int {
     // SAFETY: 1. The function has no arguments.
     let at = unsafe { __errno_location() };
@@ -154,7 +155,7 @@ pub(crate) fn set_errno(value: c_int) {
     unsafe { *at = value };
 }
 
-/// Writes why the program cannot go on, and ends the program.
+/// Writes why the program cannot continue, and ends the program.
 pub(crate) fn fail(what: &CStr) -> ! {
     for part in [c"tickwright record: ", what, c"; the recorded program ends\n"] {
         let bytes = part.to_bytes();

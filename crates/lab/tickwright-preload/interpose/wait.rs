@@ -1,8 +1,9 @@
-//! Waits with a time-out: for descriptors (`poll`, `select`, `epoll_wait` and their kin), for other
-//! threads (condition variables and semaphores), and sleeps.
+//! Waits with a time-out: for descriptors (`poll`, `select`, `epoll_wait` and their variants), for
+//! other threads (condition variables and semaphores), and sleeps.
 //!
 //! A wait is a timer of its thread. It is armed when the wait begins, fired if the time-out
-//! expires, and cancelled otherwise. A wait with a time-out of 0 or without a time-out is no timer.
+//! expires, and cancelled otherwise. A wait with a time-out of 0, or without a time-out, does not
+//! count as a timer.
 
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
@@ -10,14 +11,14 @@ use super::emit;
 use super::sys::{self, ETIMEDOUT, SECOND, Timespec, Timeval};
 use crate::ring::source::{COND, EPOLL, POLL, SELECT, SEM, SLEEP};
 
-/// When the time of a wait is over, in ns.
+/// When the time-out of a wait is due, in ns.
 enum Due {
     In(u64),
-    /// On a clock that is not known.
+    /// At a time on an unknown clock.
     At(u64),
 }
 
-/// Records `wait`. `is_over` says whether its result means that the time was over.
+/// Records `wait`. `is_over` says whether the result of the call means that the time-out expired.
 #[inline]
 fn waiting<R: Copy>(
     source: u8,
@@ -141,7 +142,7 @@ hide! {
     |site, call| { waiting(SLEEP, Some(Due::In(u64::from(delay_s) * SECOND)), site, call, |left| left == 0) }
 }
 
-/// `pselect` has six arguments, so its caller is not known.
+/// `pselect` has six arguments, so the address of its caller is not known.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pselect(
     count: c_int,

@@ -12,8 +12,8 @@
 //! | [`ring`] | the layout of a ring and both of its ends |
 //! | [`mapped`] | a ring in a file, as the recorder sees it |
 //!
-//! The library is a crate of its own, in `interpose/`. Its symbols have the names of the functions
-//! that it hides, so they must not be linked into the recorder.
+//! The library is a separate crate, in `interpose/`. Its symbols have the names of the functions
+//! that it interposes, so they must not be linked into the recorder.
 #![deny(unsafe_code)]
 
 pub mod ring;
@@ -23,14 +23,14 @@ pub mod mapped;
 #[cfg(test)]
 mod tests;
 
-// This module lets Clippy check the library; nothing of it is linked.
+// This module lets Clippy check the library. No part of the module is linked.
 #[cfg(all(clippy, recordable))]
 #[allow(unsafe_code, reason = "the C boundary")]
 #[path = "../interpose/parts.rs"]
 mod interpose;
 
-/// The shared library, as the bytes of a file. Empty on other platforms than Linux with glibc on
-/// x86-64 and AArch64.
+/// The shared library, as the bytes of a file. It is empty on platforms other than Linux with glibc
+/// on x86-64 and AArch64.
 pub static LIBRARY: &[u8] = library();
 
 #[cfg(recordable)]

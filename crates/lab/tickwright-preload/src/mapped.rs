@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::ring::{self, BYTES, FRONT, Header, MAGIC, MAPS, MAPS_AT, Portion, Record, Ring};
 
-/// A ring that is mapped. The recorded process may write to it at any time.
+/// A ring that is mapped. The recorded process can write to it at any time.
 #[derive(Debug)]
 pub struct Mapped {
     at: *const Ring,
@@ -18,10 +18,10 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps a ring. `None`: the process has not completed the header of the ring.
+    /// Maps a ring. Returns `None` if the process has not completed the header of the ring.
     ///
     /// # Errors
-    /// The error of the system, or an error that the file is no ring.
+    /// The error of the system, or an error if the file is not a ring.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < BYTES as u64 {
@@ -53,20 +53,20 @@ impl Mapped {
         }
     }
 
-    /// The header that the process has written.
+    /// Returns the header that the process has written.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.ring().header
     }
 
-    /// Reads the committed records in order, up to the first slot that is reserved and not
+    /// Reads the committed records in order, up to the first slot that is reserved but not
     /// committed.
     pub fn drain(&self, each: impl FnMut(Record)) -> Portion {
         ring::drain(self.header(), &self.ring().slots, each)
     }
 
-    /// Reads the records that a dead process left. Returns how many records the process had begun
-    /// but not committed.
+    /// Reads the remaining records of a process that has ended. Returns how many records the
+    /// process had begun but not committed.
     pub fn drain_dead(&self, mut each: impl FnMut(Record)) -> u64 {
         let mut torn = 0;
         // Each thread of a process has at most one reservation. The bound ends the loop if the head
@@ -81,7 +81,7 @@ impl Mapped {
         torn
     }
 
-    /// The copy of `/proc/self/maps` that the process made when it began.
+    /// Returns the copy of `/proc/self/maps` that the process made at its start.
     #[must_use]
     pub fn maps(&self) -> String {
         let used = (self.header().maps_bytes.load(Relaxed) as usize).min(MAPS);

@@ -11,13 +11,13 @@
 //!
 //! # Invariants
 //! 1. `head - tail` is at most the number of slots: a writer that finds the ring full counts a loss
-//!    and reserves no slot, so a slot is overwritten only after it was read.
+//!    and reserves no slot, so a slot is overwritten only after its record was read.
 //! 2. The slot of position `p` is committed when its sequence is `p + 1`. The writer stores the
 //!    sequence last, with release; the recorder loads it first, with acquire.
 //! 3. A writer takes no lock and waits for no thread. A signal handler that interrupts a writer
 //!    takes the next position.
 //!
-//! This file is compiled into both sides.
+//! This file is compiled into the recorded process's library and into the recorder.
 
 use core::sync::atomic::{
     AtomicU64,
@@ -108,13 +108,13 @@ pub struct Record {
     pub deadline_ns: u64,
     /// The timer's period in ns; 0: it expires once. For [`op::ARM`].
     pub period_ns: u64,
-    /// Names the timer within its source: an address, a descriptor or an id. 0 for waits.
+    /// The timer's name within its source: an address, a descriptor or an id. 0 for waits.
     pub id: u64,
     /// The return address of the call.
     pub site: u64,
-    /// The thread.
+    /// The thread that made the call.
     pub thread: u32,
-    /// The processor.
+    /// The processor that the thread ran on.
     pub cpu: u16,
     /// A number of [`source`].
     pub source: u8,
@@ -163,15 +163,15 @@ pub mod source {
     pub const ITIMER: u8 = 5;
     /// Time-outs of `poll` and `ppoll`.
     pub const POLL: u8 = 6;
-    /// Time-outs of `epoll_wait` and its kin.
+    /// Time-outs of `epoll_wait` and its variants.
     pub const EPOLL: u8 = 7;
     /// Time-outs of `select` and `pselect`.
     pub const SELECT: u8 = 8;
-    /// `nanosleep` and its kin.
+    /// `nanosleep` and its variants.
     pub const SLEEP: u8 = 9;
-    /// `pthread_cond_timedwait` and its kin.
+    /// `pthread_cond_timedwait` and its variants.
     pub const COND: u8 = 10;
-    /// `sem_timedwait` and its kin.
+    /// `sem_timedwait` and its variants.
     pub const SEM: u8 = 11;
 }
 
@@ -191,8 +191,8 @@ impl Record {
     }
 }
 
-/// Appends a record. The call takes no lock and allocates nothing. A signal handler may call it.
-/// Returns whether there was room; without room it counts the record as lost.
+/// Appends a record. The call takes no lock and allocates nothing. A signal handler is allowed to
+/// call it. Returns whether the ring had room; if not, the record is counted as lost.
 #[inline]
 pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
     let Some(at) = reserve(header, slots.len() as u64, header.head.0.load(Relaxed)) else {
@@ -208,8 +208,8 @@ pub fn push(header: &Header, slots: &[Slot], record: &Record) -> bool {
     true
 }
 
-/// Reserves the next position. `None`: all slots are in use. `at` is the head that the caller
-/// loaded, perhaps long ago.
+/// Reserves the next position. Returns `None` if all slots are in use. `at` is the head that the
+/// caller loaded, perhaps long ago.
 #[inline]
 pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
     let (head, tail) = (&header.head.0, &header.tail.0);
@@ -222,8 +222,8 @@ pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
             }
             continue;
         }
-        // A thread may have been preempted since it loaded the head, and the tail may have passed
-        // that head: the difference is then huge. If the head has not moved since, it was current
+        // A thread may have been preempted since it loaded the head, and the tail can have passed
+        // that head; the difference is then huge. If the head has not moved since, it was current
         // when the tail was loaded, so the ring was full.
         let now = head.load(Relaxed);
         if now == at {
@@ -239,18 +239,18 @@ pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
 pub struct Portion {
     /// How many records the recorder read.
     pub records: usize,
-    /// Whether the recorder read up to the head. If not, a writer has reserved a slot and not
+    /// Whether the recorder read up to the head. If not, a writer has reserved a slot but not
     /// committed it.
     pub is_whole: bool,
 }
 
-/// Reads at most `slots.len()` records in order, and frees their slots. Stops at the first record
-/// that is not committed.
+/// Reads at most `slots.len()` records in order, and frees the slots of these records. Stops at the
+/// first record that is not committed.
 #[allow(dead_code, reason = "the recorder's side")]
 pub fn drain(header: &Header, slots: &[Slot], mut each: impl FnMut(Record)) -> Portion {
     let tail = header.tail.0.load(Relaxed);
     let mut at = tail;
-    // Slots from the head on may have no memory. A head that is out of range counts as an empty
+    // Slots from the head on can be without memory. A head that is out of range counts as an empty
     // ring.
     let taken = header.head.0.load(Acquire).wrapping_sub(tail);
     let taken = if taken <= slots.len() as u64 { taken } else { 0 };

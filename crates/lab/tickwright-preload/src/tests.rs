@@ -119,7 +119,7 @@ fn a_head_that_the_recorder_has_passed_is_loaded_again() {
     }
     assert_eq!(all(&header, &slots).len(), 3);
     assert_eq!(reserve(&header, 4, loaded), Some(3));
-    // Three more positions are free, and a writer with an old head still finds them.
+    // Three more positions are free, and a writer that loaded an old head still finds them.
     assert_eq!([loaded; 4].map(|old| reserve(&header, 4, old)), [Some(4), Some(5), Some(6), None]);
 }
 
