@@ -1,4 +1,4 @@
-//! `benches async`: the cost of timers for futures, beside those of tokio, pingora,
+//! `benches async`: the cost of timers for futures, compared with the timers of tokio, pingora,
 //! async-io and futures-timer.
 //!
 //! ```text
@@ -8,8 +8,7 @@
 //!   late.rs      lateness of sleeps, wake-ups of an idle driver, memory per timer
 //!   lost.rs      sleeps that are first polled as their timers fire, and then nobody wakes
 //! ```
-//! tokio's alternative timer takes part in [`sleeps`](crate::sleeps), in a build with
-//! `tokio_unstable`.
+//! In a build with `tokio_unstable`, [`sleeps`](crate::sleeps) includes tokio's alternative timer.
 
 mod context;
 mod data;
@@ -37,13 +36,13 @@ use crate::request;
 use crate::result::{Finding, Section, Series, Unit, labels};
 use crate::turns::Turns;
 
-/// Operations in a sample.
+/// The number of operations in a sample.
 type Operations = Within<100, 10_000_000>;
 
-/// Sleeps for the lateness of a library.
+/// The number of sleeps for the lateness of a library.
 type Sleeps = Within<0, 1_000_000>;
 
-/// Milliseconds of races.
+/// The milliseconds of races.
 type Races = Within<0, 3_600_000>;
 
 /// Arguments of `async`.

@@ -45,7 +45,7 @@ pub(crate) struct PeersArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// A program that does the same work in another language. It verifies what it measures.
+/// A program that does the same work in another language and verifies what it measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Also {
     /// `ScheduledThreadPoolExecutor`, and from JDK 25 on the `DelayScheduler`
@@ -55,7 +55,7 @@ enum Also {
 }
 
 impl Also {
-    /// The program, its first arguments, and the package of Debian that has it.
+    /// Returns the program, its first arguments, and the Debian package that contains it.
     fn command(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
             Self::Jdk => ("java", &["peers/Timers.java"], "default-jdk-headless"),
@@ -72,7 +72,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// Reads the output of an interrupted program: one entry on each line.
+    /// Reads the output of an interrupted program: one entry per line.
     fn so_far(text: &str) -> Self {
         let entry = |line: &str| line.trim().trim_end_matches(',').to_owned();
         let entries: Vec<String> = text.lines().map(entry).collect();
@@ -83,7 +83,7 @@ impl Printed {
     }
 }
 
-/// A library that did not take part.
+/// A library that was not measured.
 #[derive(Debug, Clone, Deserialize)]
 struct Skipped {
     peer: String,
@@ -95,7 +95,7 @@ struct Skipped {
 struct Sample {
     peer: String,
     n: usize,
-    /// Whether each call takes a lock.
+    /// Whether each call of the library takes a lock.
     lock: bool,
     /// When the clock is read: `each call`, or `cached`.
     clock: String,
@@ -103,11 +103,12 @@ struct Sample {
     ns_per_operation: f64,
 }
 
-/// The library with which the others are compared.
+/// The library with which the other libraries are compared.
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
-/// The wanted ratios of all operations on a timer together, or of an add alone: ours, theirs, the
-/// greatest ratio. libuv, libevent and libev arm timers that were created before, as `kept` does.
+/// The targets: the operations of a timer that count together, our library, the other library, and
+/// the greatest allowed ratio. libuv, libevent and libev arm timers that were created before, as
+/// `kept` does.
 const TARGETS: [(&[&str], &str, &str, f64); 9] = [
     (&OPERATIONS, "tickwright/kept-since", "libuv", 0.67),
     (&OPERATIONS, "tickwright/kept-since", "libevent-locked", 0.67),
@@ -180,8 +181,8 @@ impl Experiment for PeersArgs {
         series
     }
 
-    /// Compares every other library with ours. Above 1, the other library is slower. The targets
-    /// come last.
+    /// Compares every other library with ours. A ratio above 1 means that the other library is
+    /// slower. The targets come last.
     fn findings(&self, sizes: &Vec<usize>, printed: &Printed) -> Vec<Finding> {
         let mut findings = Vec::new();
         for &n in sizes {
@@ -226,7 +227,7 @@ impl PeersArgs {
     /// Runs a program in another language.
     ///
     /// # Errors
-    /// The language is not installed, or its timers gave a wrong answer.
+    /// If the language is not installed, or its timers gave a wrong answer.
     fn others(&self, also: Also) -> Result<Printed, LabError> {
         let (program, words, package) = also.command();
         let sizes: Vec<String> = self.n.iter().map(|n| n.get().to_string()).collect();
@@ -252,7 +253,7 @@ impl PeersArgs {
     /// Runs the C program.
     ///
     /// # Errors
-    /// The program cannot be started, or a library gave a wrong answer.
+    /// If the program cannot be started, or a library gave a wrong answer.
     fn peers(&self, program: &Path) -> Result<Printed, LabError> {
         let sizes: Vec<String> = self.n.iter().map(|n| n.get().to_string()).collect();
         let failed = |what: String| LabError::failed(format!("the C program: {what}"));
@@ -286,7 +287,7 @@ impl PeersArgs {
 /// Returns the directory of the C program's sources.
 ///
 /// # Errors
-/// The directory does not exist, because this program does not run in a checkout.
+/// If the directory does not exist, because this program does not run in a checkout.
 fn sources() -> Result<PathBuf, LabError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c/tickwright-capi");
     if !sources.join("Makefile").exists() {
@@ -299,7 +300,7 @@ fn sources() -> Result<PathBuf, LabError> {
     }
 }
 
-/// Builds the C program in a folder beside this program. Returns its path.
+/// Builds the C program in a subfolder of this program's folder. Returns its path.
 fn build() -> Result<PathBuf, LabError> {
     let sources = sources()?;
     let here = env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
@@ -326,7 +327,7 @@ fn build() -> Result<PathBuf, LabError> {
 }
 
 impl Printed {
-    /// The libraries that were measured with `n` timers, ours first.
+    /// Returns the libraries that were measured with `n` timers, ours first.
     fn peers(&self, n: usize) -> Vec<&str> {
         let mut peers: Vec<&str> = Vec::new();
         for sample in self.samples.iter().filter(|sample| sample.n == n) {
@@ -338,20 +339,20 @@ impl Printed {
         peers
     }
 
-    /// The names of the libraries with such samples.
+    /// Returns the names of the libraries that have a sample for which `is_such` is true.
     fn peers_with(&self, is_such: impl Fn(&Sample) -> bool) -> String {
         let such: BTreeSet<&str> =
             self.samples.iter().filter(|sample| is_such(sample)).map(|sample| &*sample.peer).collect();
         if such.is_empty() { "none".into() } else { such.into_iter().collect::<Vec<_>>().join(", ") }
     }
 
-    /// ns per operation, one value per round.
+    /// Returns the ns per operation, one value per round.
     fn times(&self, n: usize, peer: &str, operation: &str) -> Vec<f64> {
         let of = |s: &&Sample| s.n == n && s.peer == peer && s.operation == operation;
         self.samples.iter().filter(of).map(|sample| sample.ns_per_operation).collect()
     }
 
-    /// ns for these operations on a timer, one value per round.
+    /// Returns the ns that these operations on one timer take together, one value per round.
     fn sums(&self, n: usize, peer: &str, operations: &[&str]) -> Vec<f64> {
         let times = operations.iter().map(|operation| self.times(n, peer, operation));
         times
@@ -359,7 +360,7 @@ impl Printed {
             .unwrap_or_default()
     }
 
-    /// Judges the targets between libraries that were measured.
+    /// Judges the targets whose two libraries were measured.
     fn targets(&self, n: usize) -> impl Iterator<Item = Finding> {
         TARGETS.iter().filter_map(move |&(operations, ours, theirs, at_most)| {
             let ratio = stats::ratios(&self.sums(n, ours, operations), &self.sums(n, theirs, operations))?;

@@ -1,6 +1,6 @@
-//! Benches of this project's own parts, beside other libraries. They are a program of their own, so
-//! that the command `tickwright` is built without those libraries. A result is one of the command:
-//! `tickwright show`, `compare` and `report` read it.
+//! Benches that compare parts of this project with other libraries. They are a separate program, so
+//! that the command `tickwright` is built without those libraries. Their results have the same form
+//! as the command's: `tickwright show`, `compare` and `report` read them.
 //!
 //! ```sh
 //! cargo run --release -p tickwright-benches -- threads --json=threads.json

@@ -1,10 +1,10 @@
 //! `benches mcu`: the cost of structures without an allocator on emulated
 //! microcontrollers.
 //!
-//! This command measures nothing. The command reads the CSV that `ci/mcu.py` writes. By default,
-//! the command reads the project's record, which is compiled in. The figures are instructions on an
-//! emulator. The figures are the same on each run with one compiler, so each figure is one sample
-//! and has no interval.
+//! This command does not measure anything. It reads the CSV that `ci/mcu.py` writes; by default,
+//! this is the project's record, which is compiled in. The figures are instruction counts of an
+//! emulator. With one compiler they are the same in each run, so each figure is a single sample and
+//! has no interval.
 
 mod choice;
 mod data;
@@ -95,7 +95,8 @@ impl Experiment for McuArgs {
         ])
     }
 
-    /// What was measured, whatever the file is called: the calls and the numbers of timers.
+    /// Returns the words that define what was measured, which are the calls and the numbers of
+    /// timers. The name of the file does not matter.
     fn workload(&self, plan: &Plan) -> String {
         let of_row = |row: &Row| format!("n={} {}\n", row.n, row.of);
         let calls: BTreeSet<String> = plan.rows.iter().map(of_row).collect();

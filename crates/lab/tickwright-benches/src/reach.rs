@@ -1,4 +1,4 @@
-//! `benches reach`: what timers are to reach beside those of others, in one table.
+//! `benches reach`: the targets of our timers relative to other libraries' timers, in one table.
 //!
 //! It runs `c-peers`, `async` and `sleeps`, and keeps the findings that have a bound.
 
@@ -28,7 +28,7 @@ pub(crate) struct ReachArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// A part that ran: its series, and what it has found.
+/// A part that ran: its series, and its findings.
 type Part = (Vec<Series>, Vec<Finding>);
 
 impl ReachArgs {

@@ -1,11 +1,11 @@
-//! `benches scheduler`: the cost of an add and a delete through the scheduler, beside the
+//! `benches scheduler`: the cost of an add and a delete through the scheduler, compared with the
 //! cost of their parts.
 //!
 //! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the
-//! clock. The rest is the scheduler's own work: the table of ids and the counters. A delete reads
-//! no clock. The sum of its parts still includes one reading. A delete looks its id up in that
-//! table, at the same cost for every N. So its time grows with N only through the bare queue's
-//! removal by key and through cache misses.
+//! clock. The rest is the scheduler's own work: the table of ids and the counters. A delete does
+//! not read the clock, but the sum of its parts still includes one reading. A delete looks up its
+//! id in the table, at the same cost for every N. Therefore its time grows with N only through the
+//! bare queue's removal by key and through cache misses.
 
 mod bare;
 mod data;
@@ -95,8 +95,8 @@ impl Experiment for SchedulerArgs {
         let steps = plan.sizes.len() * plan.structures.len() * turns.len();
         let progress = Progress::steps(steps as u64, "scheduler");
         for &n in &plan.sizes {
-            // Only one scheduler exists at a time. A timer takes memory for a delay, an id and an
-            // entry.
+            // Only one scheduler exists at a time. Each timer needs memory for a delay, an id and
+            // an entry.
             allocator::room(n.saturating_mul(16 + 8 + 24), &format!("a scheduler with {n} timers"))?;
             let mut lanes = lanes(plan, n, &mut lab.notes);
             let passes = plan.operations.div_ceil(n).max(1);
@@ -154,7 +154,7 @@ struct Lane {
     row: Row,
 }
 
-/// The most timers of a structure whose insert walks a list: with 10,000 of them one insert takes
+/// The most timers of a structure whose insert walks a list: with 10,000 timers, one insert takes
 /// microseconds.
 const LINEAR: usize = 1000;
 
@@ -197,7 +197,7 @@ fn delays(n: usize, random: &mut Pcg64Mcg) -> Vec<Duration> {
     (0..n).map(|_| Duration::from_millis(random.random_range(0..60_000))).collect()
 }
 
-/// Mean time per operation, in ns.
+/// The mean time per operation, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     add: f64,

@@ -1,8 +1,8 @@
-//! `benches sleeps`: many sleeps of tasks, by our timers and by tokio's. Both run on a runtime of
-//! tokio, so that tasks cost the same. Measured are the processor time of the whole process, and
-//! how late each sleep was. No sleep may be early or missing.
+//! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both run on a runtime
+//! of tokio, so that tasks cost the same. The bench measures the processor time of the whole
+//! process, and how late each sleep was. No sleep may be early or missing.
 //!
-//! tokio's alternative timer takes part in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
+//! tokio's alternative timer is included in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::result::{Finding, Series, Unit, labels};
 use crate::stats::{self, Bound};
 use crate::turns::Turns;
 
-/// Sleeps of a sample.
+/// The number of sleeps in a sample.
 type Sleeps = Within<100, 1_000_000>;
 
 /// Arguments of `sleeps`.
@@ -92,7 +92,7 @@ impl Library {
     }
 }
 
-/// Tasks that sleep: for a random time up to a second, and then `more` times for a second.
+/// Tasks that first sleep for a random time of up to a second, and then `more` times for a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     library: Library,
@@ -115,8 +115,8 @@ fn processor_time() -> f64 {
 }
 
 impl Lane {
-    /// All libraries beside each other: `n` sleeps within a second, 10,000 sleeps in each second,
-    /// and 1,000 in each second.
+    /// Returns the lanes of all libraries: `n` sleeps within a second, 10,000 sleeps per second,
+    /// and 1,000 sleeps per second.
     fn all(n: u64) -> Vec<Self> {
         let mut all = Vec::new();
         for (tasks, more) in [(n, 0), (n.min(10_000), 4), (n.min(1_000), 4)] {
@@ -139,7 +139,7 @@ impl Lane {
     }
 
     /// # Errors
-    /// A runtime that does not start; a sleep that was early; a task that did not end.
+    /// If a runtime does not start, a sleep was early, or a task did not end.
     fn sample(self, timers: &'static Timers, seed: u64) -> Result<Sample, String> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let spans: Vec<u64> = (0..self.tasks).map(|_| random.random_range(1..1_000_000_000)).collect();
@@ -226,7 +226,7 @@ impl Experiment for SleepsArgs {
         Some(turns.seed)
     }
 
-    /// Always `false`: a sample takes seconds.
+    /// Always `false`: a sample takes seconds, so the cost of a clock reading does not matter.
     fn is_timed(&self) -> bool {
         false
     }
@@ -236,7 +236,7 @@ impl Experiment for SleepsArgs {
         let names: Vec<String> = lanes.iter().map(|lane| lane.name()).collect();
         let timers = match self.gather {
             None => Timers::global(),
-            // The tasks of all lanes refer to them.
+            // The timers are leaked, because the tasks of all lanes refer to them.
             Some(us) => Box::leak(Box::new(
                 TimerSettings::new()
                     .gather(Duration::from_micros(us))
@@ -299,7 +299,8 @@ mod tests {
     use super::*;
     use crate::stats::Verdict;
 
-    /// Ours take half of tokio's time, and are later than they may be with two workers.
+    /// Our timers take half of tokio's time, and with two workers they are later than the target
+    /// allows.
     #[test]
     fn targets_compare_round_by_round() {
         let sample = |lane: Lane, round: u32| Sample {

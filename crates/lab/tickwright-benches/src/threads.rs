@@ -18,7 +18,7 @@ use crate::stats::{self, Bound, Summary, Verdict};
 use crate::turns::Turns;
 use micro::Lane;
 
-/// Operations in a sample: switches or wakes.
+/// The number of operations in a sample: switches or wakes.
 type Operations = Within<100, 10_000_000>;
 
 /// Arguments of `threads`.
@@ -37,7 +37,7 @@ pub(crate) struct ThreadsArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// A lane and its samples: one for each round, in ns per operation.
+/// A lane and its samples: one sample per round, in ns per operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     lane: Lane,
@@ -64,7 +64,7 @@ impl Experiment for ThreadsArgs {
         Some(turns.seed)
     }
 
-    /// Samples all lanes in turns, after each lane has passed its check. The lanes read the
+    /// Samples all lanes alternately, after each lane has passed its check. The lanes read the
     /// system's clock in their own threads.
     fn run(&self, turns: &Turns, lab: &mut Lab<'_>) -> Result<Vec<Row>, LabError> {
         let clock = OsClock::start();
@@ -93,7 +93,7 @@ impl Experiment for ThreadsArgs {
     }
 }
 
-/// The targets, and whether this run reaches them.
+/// Returns the targets, and whether this run reaches them.
 fn targets(rows: &[Row]) -> Vec<Finding> {
     let ns = |lane: Lane| rows.iter().find(|row| row.lane == lane).map_or(&[][..], |row| &row.ns);
     let ratio = |a: Lane, b: Lane| stats::ratios(ns(a), ns(b));

@@ -55,7 +55,7 @@ fn until_ready(child: &Child) {
         if u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (15 - 1) != 0 {
             return;
         }
-        // A guard against a hang, not a measurement.
+        // This bound guards against a hang and measures nothing.
         assert!(since.elapsed() < Duration::from_secs(300), "no handler for SIGTERM");
         std::thread::yield_now();
     }

@@ -1,5 +1,5 @@
-//! The threads and tasks that poll timers: workers of tokio for tokio's timers, threads for all
-//! others.
+//! The threads and tasks that poll timers: workers of tokio for tokio's timers, plain threads for
+//! all other timers.
 
 use core::future::{Future, poll_fn};
 use core::task::{Context, Poll, Waker};
@@ -13,7 +13,7 @@ use tokio::task::unconstrained;
 use super::library::Library;
 use crate::clock::{Meter, OsClock};
 
-/// A runtime with n workers.
+/// Creates a runtime with n workers.
 fn runtime(workers: usize) -> Result<Runtime, String> {
     let made = Builder::new_multi_thread().worker_threads(workers).enable_time().build();
     made.map_err(|error| format!("tokio's runtime does not start: {error}"))
@@ -59,7 +59,7 @@ pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, S
     if library.is_tokio() { Ok(tokio(1)?.block_on(unconstrained(future))) } else { Ok(block_on(future)) }
 }
 
-/// The work of each thread: polls in the context of a task, and returns ns per operation.
+/// The work of each thread, which polls in the context of a task and returns ns per operation.
 pub(crate) type Body = dyn Fn(&mut Context<'_>) -> Result<f64, String> + Send + Sync;
 
 /// Runs `body` in a task of each of n threads, at the same time. Returns the mean.

@@ -17,10 +17,10 @@ use super::context::{in_tasks, run, timed, tokio};
 use super::library::{AsyncIo, FuturesTimer, Library, Ours, Pingora, Reset, Sleeps, TimesOut, Tokio, slot};
 use crate::clock::{Meter, OsClock};
 
-/// What is timed.
+/// The work that is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// A sleep is created and dropped, but never polled.
+    /// Create a sleep and drop it without a poll.
     Create,
     /// A time-out around a future that is ready at once.
     Ready,
@@ -28,12 +28,13 @@ pub(crate) enum Work {
     Pending(usize),
     /// One of n sleeps is moved to an instant that the caller gives.
     Reset(u64),
-    /// The same on two workers. Each moves sleeps that the other one has armed.
+    /// Two workers run, and each of them moves sleeps that the other worker armed.
     ResetElsewhere(u64),
     /// One thread arms a sleep, and another thread drops it.
     Remote,
     /// A delay queue of n values: all are inserted, half are removed, and the others expire. Both
-    /// libraries read a clock that stands still, so that no read of the machine's clock counts.
+    /// libraries read a clock that stands still, so that the time excludes reads of the machine's
+    /// clock.
     Queue(u64),
 }
 
@@ -80,7 +81,7 @@ pub(crate) struct Lane {
 /// The time-out of a request: longer than any run.
 const LONG: Duration = Duration::from_secs(300);
 
-/// Values of a delay queue.
+/// The number of values in a delay queue.
 const QUEUED: u64 = 10_000;
 
 /// A future that is pending at its first poll and ready at its second.
@@ -113,7 +114,7 @@ fn in_time(cx: &mut Context<'_>, future: impl Future<Output = bool>, pending: bo
 }
 
 impl Lane {
-    /// All lanes with at most `n` sleeps.
+    /// Returns all lanes with at most `n` sleeps.
     pub(crate) fn all(n: u64) -> Vec<Self> {
         let resets = [1_000, 10_000, 100_000, 1_000_000];
         let resets = resets.into_iter().filter(|some| *some <= n.max(1_000));
@@ -132,7 +133,7 @@ impl Lane {
     /// Takes one sample, in ns per operation.
     ///
     /// # Errors
-    /// A description of a timer's wrong answer.
+    /// If a timer gives a wrong answer. The error describes it.
     pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
         let library = self.library;
         match self.work {
@@ -224,7 +225,7 @@ impl Lane {
     /// Checks that the timers of the lane fire, that they are not early, and that the lane runs.
     ///
     /// # Errors
-    /// A description of what is wrong.
+    /// If the check fails. The error describes what is wrong.
     pub(crate) fn verify(self, clock: OsClock) -> Result<(), String> {
         fn over<T: TimesOut>(library: Library) -> Result<(), String> {
             judge(
@@ -235,7 +236,7 @@ impl Lane {
                 })?,
             )
         }
-        /// A sleep of a few milliseconds, which expires.
+        /// Checks that a sleep of a few milliseconds expires.
         fn slept<S: Sleeps>(library: Library) -> Result<(), String> {
             judge(
                 library,
@@ -246,7 +247,7 @@ impl Lane {
                 })?,
             )
         }
-        /// A sleep of minutes, which is moved to a near instant.
+        /// Checks a sleep of minutes that is moved to a near instant.
         fn moved<S: Sleeps<Sleep: Reset>>(library: Library) -> Result<(), String> {
             judge(
                 library,
@@ -305,15 +306,15 @@ impl Lane {
                 )?,
                 Library::Ours | Library::Pingora => moved::<Ours>(library)?,
             },
-            // Each sample itself counts the values that expire.
+            // Each sample of this work itself counts the values that expire.
             Work::Queue(_) => {}
         }
         self.sample(100, clock).map(drop)
     }
 }
 
-/// Polls a future and then a sleep, as `tokio::select!` does with `biased`. Whether the future was
-/// ready in time.
+/// Polls a future and then a sleep, as `tokio::select!` does with `biased`. Returns whether the
+/// future was ready in time.
 async fn beside<F: Future>(mut sleep: Pin<&mut tokio::time::Sleep>, future: F) -> bool {
     let mut future = pin!(future);
     poll_fn(|cx| {
@@ -325,7 +326,7 @@ async fn beside<F: Future>(mut sleep: Pin<&mut tokio::time::Sleep>, future: F) -
     .await
 }
 
-/// A time-out that expires.
+/// The length of a time-out that expires.
 const SHORT: Duration = Duration::from_millis(3);
 
 fn judge(library: Library, (in_time, took): (bool, Duration)) -> Result<(), String> {
@@ -362,7 +363,7 @@ fn armed<S: Sleeps>(cx: &mut Context<'_>, n: u64) -> Result<Vec<Pin<Box<S::Sleep
     Ok(sleeps)
 }
 
-/// The indices of the timers, in the order in which the timers are moved.
+/// Returns the indices of the timers in the order in which the timers are moved.
 fn order(n: u64, operations: u64) -> Vec<u32> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     (0..operations).map(|_| random.random_range(0..n as u32)).collect()
@@ -387,14 +388,14 @@ fn reset<S: Sleeps<Sleep: Reset>>(
     in_tasks(library, 1, Arc::new(body))
 }
 
-/// What two workers give each other.
+/// The values that two workers exchange.
 struct Swap<T> {
     both: Barrier,
     given: Mutex<Vec<T>>,
 }
 
 impl<T> Swap<T> {
-    /// Gives a value for that of the other worker. Both return at the same time.
+    /// Exchanges a value with the other worker. Both calls return at the same time.
     fn swap(&self, mine: T) -> Result<T, String> {
         let lock = || self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let at = {
@@ -403,7 +404,8 @@ impl<T> Swap<T> {
             given.len() - 1
         };
         self.both.wait();
-        // The first takes the last value, and then the second takes what is left.
+        // The first worker takes the last value, and the second worker then takes the remaining
+        // one.
         if at == 1 {
             self.both.wait();
         }
@@ -435,7 +437,7 @@ fn reset_elsewhere<S: Sleeps<Sleep: Reset>>(
                 Ok(())
             }),
         };
-        // No worker drops its sleeps while the other one measures.
+        // Neither worker drops its sleeps while the other worker measures.
         swap.both.wait();
         ns
     };
@@ -476,7 +478,7 @@ fn remote<S: Sleeps>(library: Library, operations: u64, clock: OsClock) -> Resul
     in_tasks(library, 1, Arc::new(body))
 }
 
-/// The values' delays, from 1 to 10 s, and the indices of the values to remove.
+/// Returns the values' delays, from 1 to 10 s, and the indices of the values to remove.
 fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
     let mut random = Pcg64Mcg::seed_from_u64(2);
     let delays = (0..n).map(|_| Duration::from_millis(random.random_range(1_000..10_000))).collect();
@@ -488,11 +490,11 @@ fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
 
 const PAST: Duration = Duration::from_secs(11);
 
-/// The two halves of the work: one before the clock moves, one after.
+/// Runs the two halves of the work: one before the clock advances, and one after.
 fn queue_of_ours(n: u64, clock: OsClock) -> Result<f64, String> {
     let (delays, removed) = values(n);
     let test = TestClock::new();
-    // With the resolution that a program has. tokio's is a millisecond.
+    // Our timers have their default resolution; tokio's resolution is a millisecond.
     let timers = test.timers_with(TimerSettings::new());
     let mut queue = timers.delay_queue();
     let begun = clock.now();

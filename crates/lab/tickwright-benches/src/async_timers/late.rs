@@ -23,7 +23,7 @@ use crate::{allocator, interrupt};
 #[derive(Debug, Clone)]
 pub(crate) struct Late {
     pub(crate) library: Library,
-    /// Whether a busy thread ran beside the sleeps for each processor.
+    /// Whether the machine was busy: during the sleeps, each processor also had a busy thread.
     pub(crate) busy: bool,
     /// The lateness of each sleep, by round.
     pub(crate) rounds: Vec<Vec<u64>>,
@@ -40,23 +40,24 @@ impl Late {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resting {
     pub(crate) library: Library,
-    /// The bytes of a timer: those of its future, then those on the heap.
+    /// The bytes of a timer's future. The next field has the timer's bytes on the heap.
     pub(crate) future: usize,
     pub(crate) heap: f64,
-    /// Wake-ups of the library's threads in a second. `None` if this system does not count them.
+    /// Wake-ups of the library's threads per second. `None` if this system does not count them.
     pub(crate) wakes: Option<u64>,
 }
 
-/// The libraries take turns, in this many rounds at most.
+/// The libraries alternate, in at most this many rounds.
 const ROUNDS: usize = 10;
-/// A round has at least this many sleeps, if it is not the only one: so it has a 99th percentile.
+/// Unless there is only one round, a round has at least this many sleeps, so that it has a 99th
+/// percentile.
 const FEWEST: usize = 100;
 
-/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. Each round begins
-/// with the next library.
+/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. Each round begins with a
+/// different library.
 ///
 /// # Errors
-/// A sleep that ends early.
+/// If a sleep ends early.
 pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError> {
     let turns: Vec<(Library, bool)> =
         Library::SLEEP.into_iter().flat_map(|library| [(library, false), (library, true)]).collect();
@@ -88,7 +89,8 @@ pub(crate) fn late(sleeps: usize, clock: OsClock) -> Result<Vec<Late>, LabError>
     Ok(all)
 }
 
-/// The lateness of the sleeps with these numbers. A number chooses a duration.
+/// Returns the lateness of the sleeps with these numbers. The number of a sleep determines its
+/// duration.
 fn nap<S: Sleeps>(library: Library, some: Range<u64>, clock: OsClock) -> Result<Vec<u64>, String> {
     run(library, async {
         let mut late = Vec::new();
@@ -102,7 +104,7 @@ fn nap<S: Sleeps>(library: Library, some: Range<u64>, clock: OsClock) -> Result<
             S::sleep(nap).await;
             let took = clock.now().saturating_sub(begun);
             let took = Duration::from_nanos(took);
-            // One that ends as early as its library allows counts as punctual.
+            // A sleep that ends early, but not earlier than its library allows, counts as punctual.
             if took + library.may_be_early() < nap {
                 return Err(format!("a sleep of {nap:?} was over after {took:?}"));
             }
@@ -130,14 +132,14 @@ fn beside_busy_threads<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// Arms `n` timers of each library, one library after the other. The timers then rest for a second.
-/// The threads of a library stay alive. So each count subtracts the wake-ups of the libraries
-/// before it.
+/// The threads of a library stay alive, so each count subtracts the wake-ups of the earlier
+/// libraries.
 ///
 /// # Errors
-/// Refused memory, or a runtime that does not start.
+/// If the system refuses memory, or a runtime does not start.
 pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
     allocator::room(n as usize * 1024, &format!("{n} timers that rest"))?;
-    // A pinned sleep of tokio rests as any other of its.
+    // A pinned sleep of tokio takes the same memory as any other of its sleeps.
     let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Pinned);
     let progress = Progress::steps(libraries.clone().count() as u64, "timers that rest");
     let mut before = None;
@@ -156,7 +158,7 @@ pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
             Library::Pingora => rest(n, Pingora::sleep),
             Library::AsyncIo => rest(n, AsyncIo::sleep),
             Library::FuturesTimer => rest(n, FuturesTimer::sleep),
-            // These timers are new, so they hold no memory from earlier work.
+            // These timers are new, so they have no memory left from earlier work.
             Library::Ours | Library::Slot => {
                 let timers = Timers::new()
                     .map_err(|error| LabError::failed(format!("no thread for timers: {error}")))?;
@@ -177,7 +179,8 @@ pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
 
 const FAR: Duration = Duration::from_secs(600);
 
-/// The size of the future, the bytes of the heap for a timer, and the wake-ups of all threads.
+/// Returns the size of the future, the bytes per timer on the heap, and the wake-ups of all
+/// threads.
 fn rest<F: Future>(n: u64, sleep: impl Fn(Duration) -> F) -> (usize, f64, Option<u64>) {
     let mut sleeps: Vec<Pin<Box<F>>> = Vec::with_capacity(n as usize);
     let live = allocator::live_bytes();
@@ -187,7 +190,7 @@ fn rest<F: Future>(n: u64, sleep: impl Fn(Duration) -> F) -> (usize, f64, Option
         sleeps.push(sleep);
     }
     let future = size_of::<F>();
-    // The boxes hold the futures.
+    // The futures are in boxes on the heap, so their size is subtracted.
     let heap = (allocator::live_bytes() - live) as f64 / n as f64 - future as f64;
     (future, heap, wakes())
 }
@@ -205,7 +208,7 @@ fn rest_in_slots(n: u64, timers: &Timers) -> (usize, f64, Option<u64>) {
     (size_of::<tickwright_async::Slot>(), heap, wakes())
 }
 
-/// The wake-ups of all other threads in a second, after a pause in which they become idle.
+/// Returns the wake-ups of all other threads per second, after a pause in which they become idle.
 fn wakes() -> Option<u64> {
     thread::sleep(Duration::from_millis(100));
     let before = switches()?;
@@ -214,7 +217,7 @@ fn wakes() -> Option<u64> {
     Some(switches()?.saturating_sub(before).saturating_sub(1))
 }
 
-/// How often threads of this process gave up the processor voluntarily.
+/// Returns how often threads of this process gave up the processor voluntarily.
 fn switches() -> Option<u64> {
     let mut all = 0;
     for task in fs::read_dir("/proc/self/task").ok()? {

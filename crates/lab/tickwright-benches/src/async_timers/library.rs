@@ -1,4 +1,4 @@
-//! The timers of each library behind one trait.
+//! The timers of each library, as implementations of one trait.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -23,16 +23,16 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// The libraries with sleeps of their own. Pingora comes last, because its thread wakes 100
-    /// times a second after its first use.
+    /// The libraries that have sleeps. Pingora comes last, because after its first use its thread
+    /// wakes 100 times per second.
     pub(crate) const SLEEP: [Self; 5] =
         [Self::Ours, Self::Tokio, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
-    /// All, in the order of [`SLEEP`](Self::SLEEP).
+    /// All libraries, in the order of [`SLEEP`](Self::SLEEP).
     pub(crate) const ALL: [Self; 7] =
         [Self::Ours, Self::Slot, Self::Tokio, Self::Pinned, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
-    /// Whether its timers need a runtime of tokio.
+    /// Whether the library's timers need a runtime of tokio.
     pub(crate) const fn is_tokio(self) -> bool {
         matches!(self, Self::Tokio | Self::Pinned)
     }
@@ -49,8 +49,8 @@ impl Library {
         }
     }
 
-    /// How early a sleep of the library may end. pingora-timeout cuts the time and the delay to
-    /// whole milliseconds before it adds them.
+    /// Returns how early a sleep of the library is allowed to end. pingora-timeout cuts the time
+    /// and the delay to whole milliseconds before it adds them.
     pub(crate) const fn may_be_early(self) -> Duration {
         match self {
             Self::Pingora => Duration::from_millis(2),
@@ -99,11 +99,11 @@ pub(crate) trait Sleeps {
 
 /// Libraries that have time-outs for futures.
 pub(crate) trait TimesOut {
-    /// Whether `future` was ready in time.
+    /// Returns whether `future` was ready in time.
     fn timeout<F: Future>(after: Duration, future: F) -> impl Future<Output = bool>;
 }
 
-/// Our timers, which a thread of their own drives.
+/// Our timers, which a separate thread drives.
 pub(crate) static TIMERS: LazyLock<Timers> = LazyLock::new(|| Timers::global().clone());
 
 pub(crate) fn slot() -> Slot {

@@ -1,9 +1,9 @@
-//! Sleeps that nobody wakes, because their timers fire while they are polled for the first time.
+//! Sleeps that are never woken, because their timers fire during the first poll.
 //!
-//! A poll looks whether the timer has fired, and then stores the waker. If the timer fires between
-//! the two, a library must look again or compare. Else the task waits for ever. A thread that is
-//! preempted just there makes the gap wide. So there are four threads for each processor, and each
-//! polls new sleeps whose time comes at once.
+//! A poll checks whether the timer has fired, and then stores the waker. If the timer can fire
+//! between these two steps, a library must check again after it has stored the waker; otherwise the
+//! task waits forever. A thread that is preempted between the steps makes this interval long.
+//! Therefore four threads run per processor, and each polls new sleeps that are due at once.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -21,29 +21,30 @@ use crate::error::LabError;
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// What became of the sleeps of a library.
+/// The results of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub(crate) library: Library,
-    /// How many sleeps were polled, each once.
+    /// How many sleeps were polled.
     pub(crate) sleeps: u64,
-    /// How many were never woken.
+    /// How many sleeps were never woken.
     pub(crate) lost: u64,
 }
 
-/// The sleeps of all threads that are kept at a time.
+/// The most sleeps of all threads that are kept at a time.
 const MOST: usize = 160_000;
-/// The delays of the sleeps are below this, in nanoseconds, and are not multiples of a tick.
+/// The upper bound of the sleeps' delays, in nanoseconds. Delays are not multiples of a tick.
 const LONGEST_NS: u64 = 50_000;
-/// The delay of the sleep by which a thread knows that all its earlier ones are over.
+/// The delay of a thread's last sleep. When this sleep ends, all earlier sleeps of the thread
+/// should have ended.
 const LAST: Duration = Duration::from_millis(200);
-/// How long to wait for that sleep before it counts as lost too.
+/// How long to wait for the last sleep before it counts as lost too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Lets the sleeps of each library race with their timers for `length`.
 ///
 /// # Errors
-/// A runtime that does not start.
+/// If a runtime does not start.
 pub(crate) fn lost(length: Duration) -> Result<Vec<Lost>, LabError> {
     let progress = Progress::steps(Library::SLEEP.len() as u64, "first polls that race with their timers");
     let mut all = Vec::new();
@@ -86,7 +87,7 @@ pub(super) fn races<S: Sleeps>(library: Library, length: Duration) -> Result<Los
     })
 }
 
-/// A waker that keeps whether it was called.
+/// A waker that records whether it was called.
 #[derive(Default)]
 struct Told(AtomicBool);
 
@@ -102,13 +103,13 @@ impl Told {
     }
 }
 
-/// A sleep that was pending at its first poll, and whether it was woken since.
+/// A sleep that was pending at its first poll, and whether it has been woken since then.
 struct Open<S: Sleeps> {
     _sleep: Pin<Box<S::Sleep>>,
     told: Arc<Told>,
 }
 
-/// Polls a new sleep once. `None`: it was over at once.
+/// Polls a new sleep once. Returns `None` if the sleep was over at once.
 fn begin<S: Sleeps>(after: Duration) -> Option<Open<S>> {
     let (mut sleep, told) = (Box::pin(S::sleep(after)), Arc::<Told>::default());
     let waker = Waker::from(Arc::clone(&told));
@@ -116,12 +117,12 @@ fn begin<S: Sleeps>(after: Duration) -> Option<Open<S>> {
     pending.then_some(Open { _sleep: sleep, told })
 }
 
-/// Polls new sleeps until the given time, and keeps at most this many. Returns their number, and
-/// how many were never woken.
+/// Polls new sleeps until the given time, and keeps at most `most` of them at a time. Returns how
+/// many sleeps were polled, and how many of them were never woken.
 fn race<S: Sleeps>(until: Instant, most: usize) -> (u64, u64) {
     let mut open: Vec<Open<S>> = Vec::new();
     let mut sleeps = 0;
-    // Each thread polls at least one, however late it begins.
+    // Each thread polls at least one sleep, even if it begins late.
     loop {
         if open.len() >= most {
             open.retain(|one| !one.told.was_told());
@@ -136,8 +137,9 @@ fn race<S: Sleeps>(until: Instant, most: usize) -> (u64, u64) {
             break;
         }
     }
-    // Timers fire in the order of their deadlines. So once this sleep has ended, all others should.
-    // It is over at once if the thread is preempted for so long: then another one begins.
+    // Timers fire in the order of their deadlines. Therefore all other sleeps should have ended
+    // when this one ends. If the thread is preempted for longer than the delay, this sleep is over
+    // at its first poll, and another sleep begins.
     let last = loop {
         sleeps += 1;
         if let Some(last) = begin::<S>(LAST) {

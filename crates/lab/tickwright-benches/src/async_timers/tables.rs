@@ -34,7 +34,7 @@ impl Data {
     }
 }
 
-/// A percentile of sorted numbers.
+/// Returns a percentile of sorted numbers.
 fn percentile(sorted: &[u64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     Some(sorted[((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1).min(last)] as f64)
@@ -46,7 +46,7 @@ fn sorted(late: &Late) -> Vec<u64> {
     all
 }
 
-/// The 99th percentile of each round, in microseconds.
+/// Returns the 99th percentile of each round, in microseconds.
 fn p99_us(late: &Late) -> impl Iterator<Item = f64> {
     late.rounds.iter().filter_map(|round| {
         let mut round = round.clone();
@@ -55,7 +55,7 @@ fn p99_us(late: &Late) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The targets, and whether this run reaches them.
+/// Returns the targets, and whether this run reaches them.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     use Library::{Ours, Pingora, Pinned, Slot, Tokio};
     let mut all = Vec::new();

@@ -4,7 +4,8 @@ use crate::render;
 use crate::request;
 use crate::stats::Verdict;
 
-/// Output of the C program in which one library is twice as slow as ours and another is missing.
+/// Returns an output of the C program in which one library is twice as slow as ours and another is
+/// missing.
 fn printed() -> String {
     let sample = |peer: &str, round: u64, operation: &str, ns: u64| {
         format!(

@@ -24,7 +24,7 @@ impl<'a> KeyAdapter<'a> for ByKey<'_> {
     }
 }
 
-/// `count` nodes that are in no tree.
+/// Creates `count` nodes that are in no tree.
 pub(crate) fn nodes(count: usize) -> Vec<Node> {
     (0u32..).take(count).map(|id| Node { link: RBTreeLink::new(), key: Cell::new(0), id }).collect()
 }

@@ -21,9 +21,9 @@ pub(crate) struct Plan {
     pub(crate) keys: Vec<Keys>,
     pub(crate) populations: Vec<usize>,
     pub(crate) rounds: usize,
-    /// Calls in a sample.
+    /// The number of calls in a sample.
     pub(crate) operations: usize,
-    /// Threads in a sample.
+    /// The number of threads in a sample.
     pub(crate) threads: usize,
     pub(crate) seed: u64,
 }
@@ -35,13 +35,14 @@ pub(crate) enum What {
     Calls(Measure, Keys),
     /// Filling in ascending order, in ns per insert.
     Ascent(How),
-    /// Threads of std that are registered while they live: ns per thread, from registration to
-    /// removal.
+    /// Threads of the standard library that are registered while they live: ns per thread, from
+    /// registration to removal.
     Thread,
 }
 
 impl What {
-    /// The measure's name, without the kind of keys. Tables name the kind of keys separately.
+    /// Returns the measure's name, without the kind of keys. Tables name the kind of keys
+    /// separately.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Calls(measure, _) => measure.words(),
@@ -61,7 +62,7 @@ pub(crate) struct Cell {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A dictionary in a cell: one sample for each round, in ns per call.
+/// A dictionary in a cell: one sample per round, in ns per call.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
@@ -71,14 +72,15 @@ pub(crate) struct Row {
 /// Measures every dictionary at every population with every kind of keys.
 ///
 /// # Errors
-/// The first wrong result. An interruption is no error: it is noted in `lab`.
+/// If a result is wrong. The error describes the first one. An interruption is not an error; it is
+/// noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let parts = plan.populations.len() * (plan.keys.len() + 1);
     let rounds = Rounds::new(plan.rounds, plan.seed);
     let progress = Progress::steps((parts * rounds.len()) as u64, "registry");
     let mut bench = Bench { plan, meter: lab.meter, progress, rounds, cells: Vec::new(), interrupted: false };
     for &population in &plan.populations {
-        // The sizes of a key and of two links, for each entry of each dictionary.
+        // For each entry of each dictionary, room for a key and two links.
         let bytes = plan.kinds.len().saturating_mul(24).saturating_mul(population);
         allocator::room(bytes, &format!("{} dictionaries of {population} entries", plan.kinds.len()))?;
         let n = count(population);
@@ -191,8 +193,9 @@ impl Bench<'_> {
     }
 }
 
-/// Measures objects that live as threads, one after the other. Each object is removed and inserted
-/// again with its key, then its thread is started and joined. Returns ns per thread.
+/// Measures objects that stand for threads, one after the other. Each object is removed and
+/// inserted again with its key, and then its thread is started and joined. Returns the ns per
+/// thread.
 fn live_as_threads(
     lane: &mut Lane<'_>,
     live: &[u64],

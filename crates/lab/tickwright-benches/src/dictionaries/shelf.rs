@@ -7,7 +7,7 @@ use super::subject::{ByKey, Hooks, How, Intrusive, Kind, Mapped, Owned, Slab, Su
 use super::work::{Work, ascend, perform};
 use crate::clock::Meter;
 
-/// A dictionary that is sampled again and again.
+/// A dictionary that is sampled repeatedly.
 pub(crate) trait Sampler: Subject {
     /// Makes the calls. Returns the total time of the calls in ns, and a hash of their results.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);

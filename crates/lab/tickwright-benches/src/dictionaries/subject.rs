@@ -1,4 +1,4 @@
-//! The measured dictionaries, behind the calls that a registry needs.
+//! The measured dictionaries, with an interface of the calls that a registry needs.
 //!
 //! Each dictionary is used as its users would use it. In a tree of caller-owned nodes or in a slab,
 //! each object keeps its entry and is removed by that entry. Maps remove by key.
@@ -54,7 +54,7 @@ pub(crate) enum How {
     Search,
     /// By a search from the last entry.
     Hint,
-    /// Behind the last entry, without a search.
+    /// After the last entry, without a search.
     Append,
 }
 
@@ -64,8 +64,8 @@ pub(crate) trait Subject {
     /// Registers object `at`, which is not registered. Returns whether that succeeded.
     fn insert(&mut self, at: u32, key: u64) -> bool;
 
-    /// As `insert`, for a key that is greater than all others. Returns `None` if `how` is not
-    /// supported.
+    /// Like `insert`, but for a key that is greater than all other keys. Returns `None` if `how` is
+    /// not supported.
     fn insert_last(&mut self, _at: u32, _key: u64, _how: How) -> Option<bool> {
         None
     }
@@ -73,7 +73,7 @@ pub(crate) trait Subject {
     /// Removes object `at`. Returns whether the object was registered.
     fn remove(&mut self, at: u32) -> bool;
 
-    /// The number of the object with this key.
+    /// Returns the number of the object with this key.
     fn find(&self, key: u64) -> Option<u32>;
 
     fn len(&self) -> usize;
@@ -120,12 +120,12 @@ impl<B: Balance> Membership<Node<B>, B> for ByKey {
     }
 }
 
-/// `count` nodes that are in no dictionary.
+/// Creates `count` nodes that are in no dictionary.
 pub(crate) fn nodes<B: Balance>(count: usize) -> Vec<Node<B>> {
     (0..).take(count).map(|at| Node { key: Cell::new(0), at, link: Link::new() }).collect()
 }
 
-/// One of our dictionaries over caller-owned nodes.
+/// One of our dictionaries whose nodes the caller owns.
 pub(crate) struct Hooks<'a, B: Balance> {
     nodes: &'a [Node<B>],
     dictionary: HookDict<'a, ByKey, Node<B>, B>,
@@ -282,7 +282,7 @@ where
     }
 }
 
-/// A map of std, and the keys of its objects.
+/// A map of the standard library, and the keys of its objects.
 pub(crate) struct Mapped<M> {
     keys: Vec<u64>,
     map: M,

@@ -32,8 +32,8 @@ fn a_report_has_every_cell() {
     assert_eq!(of("insert, ascending, by hint"), 2 * kinds.iter().filter(|kind| kind.ours()).count());
 }
 
-/// Each reading advances the clock by a microsecond: 200 calls take 5 ns each, a thread takes 1000
-/// ns.
+/// Each reading advances the clock by a microsecond, so 200 calls take 5 ns each, and a thread
+/// takes 1000 ns.
 #[test]
 fn a_report_says_what_a_thread_spends_in_the_tree() {
     let few = ["--keys=ascending", "--n=3,400", "--rounds=6", "--operations=200", "--threads=1"];
@@ -42,7 +42,8 @@ fn a_report_says_what_a_thread_spends_in_the_tree() {
     insta::assert_snapshot!(render::sections(&report.sections));
 }
 
-/// The answer for some populations: ns of a thread, and ns of the dictionary's calls in it.
+/// Returns the answer for some populations, given the ns of a thread and the ns of the dictionary's
+/// calls in it.
 fn spent(figures: &[(usize, f64, f64)]) -> String {
     let args: RegistryArgs = request::words(&[]).unwrap();
     let rows = |ns| vec![Row { kind: Kind::OdictHook, samples: vec![ns; 6] }];

@@ -97,11 +97,12 @@ fn folded(fold: u64, found: Option<u32>) -> u64 {
     (fold.rotate_left(5) ^ found.map_or(u64::MAX, u64::from)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Size of a control block in bytes: no power of two, so that the low bits of addresses vary.
+/// The size of a control block in bytes. It is not a power of two, so that the low bits of
+/// addresses vary.
 const BLOCK: u64 = 0x240;
 const HEAP: u64 = 0x7f00_0000_0000;
 
-/// Draws the work of samples and computes the right results. The computation uses a hash map of std
+/// Draws the work of samples and computes the right results with a hash map of the standard library
 /// and a list of the objects' keys.
 pub(crate) struct Model {
     keys: Keys,
@@ -115,7 +116,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// A model of `population` objects. The objects are inserted in the order of their numbers.
+    /// Creates a model of `population` objects, which are inserted in the order of their numbers.
     pub(crate) fn new(keys: Keys, population: usize, seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut model = Self {
@@ -139,12 +140,12 @@ impl Model {
         model
     }
 
-    /// The keys of all objects, by number.
+    /// Returns the keys of all objects, by number.
     pub(crate) fn live(&self) -> &[u64] {
         &self.live
     }
 
-    /// A key that no object has. All keys are even.
+    /// Returns a key that no object has. All keys are even.
     fn fresh(&mut self) -> u64 {
         match self.keys {
             Keys::Ascending => {

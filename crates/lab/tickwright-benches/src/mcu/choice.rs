@@ -25,9 +25,9 @@ pub(super) const USES: [Use; 4] = [
 ];
 
 impl Use {
-    /// Instructions of the use with `structure` at `n`. `None` if one of its calls was not
-    /// measured. The worst call is taken from the calls that were measured: with one timer, no
-    /// abort is measured.
+    /// Returns the instructions of the use with `structure` at `n`. Returns `None` if one of the
+    /// use's calls was not measured. The worst call is taken from the calls that were measured:
+    /// with one timer, no abort is measured.
     pub(super) fn cost(&self, rows: &[Row], structure: &str, n: u64) -> Option<u64> {
         let figure = |operation: &&str| {
             rows.iter().find(|row| {
@@ -44,8 +44,8 @@ impl Use {
         means.sum()
     }
 
-    /// The cheapest structure at `n` and its instructions. If several are equally cheap, returns
-    /// the first one in the file.
+    /// Returns the cheapest structure at `n` and its instructions. If several are equally cheap,
+    /// returns the first one in the file.
     pub(super) fn cheapest<'r>(&self, rows: &'r [Row], n: u64) -> Option<(&'r str, u64)> {
         let costs = structures(rows)
             .into_iter()
@@ -53,8 +53,8 @@ impl Use {
         costs.min_by_key(|(_, cost)| *cost)
     }
 
-    /// `rb up to n = 1, list up to n = 16, rb-cached from n = 64`: the cheapest structure by the
-    /// number of timers. The text is empty if nothing was measured.
+    /// Returns the cheapest structure by the number of timers, as `rb up to n = 1, list up to n =
+    /// 16, rb-cached from n = 64`. The text is empty if nothing was measured.
     fn words(&self, rows: &[Row]) -> String {
         let mut runs: Vec<(&str, u64, u64)> = Vec::new();
         for n in sizes(rows) {
@@ -78,12 +78,12 @@ impl Use {
     }
 }
 
-/// The structures, in the order of the file.
+/// Returns the structures, in the order of the file.
 pub(super) fn structures(rows: &[Row]) -> Vec<&str> {
     distinct(rows.iter().map(|row| row.structure.as_str()))
 }
 
-/// The numbers of timers at which the calls of a queue were counted, ascending.
+/// Returns the numbers of timers at which the calls of a queue were counted, ascending.
 pub(super) fn sizes(rows: &[Row]) -> Vec<u64> {
     let counted = rows.iter().filter(|row| row.kind == Kind::Instructions && EACH.contains(&row.of.as_str()));
     let mut sizes = distinct(counted.map(|row| row.n));
@@ -91,7 +91,7 @@ pub(super) fn sizes(rows: &[Row]) -> Vec<u64> {
     sizes
 }
 
-/// A finding for each use that was measured.
+/// Returns a finding for each use that was measured.
 pub(super) fn findings(rows: &[Row]) -> Vec<Finding> {
     let of_use = |case: &Use| {
         let words = case.words(rows);

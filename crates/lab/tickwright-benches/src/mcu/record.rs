@@ -1,4 +1,4 @@
-//! The CSV of `ci/mcu.py`: one figure in each row. A mistake in the file is reported with its line.
+//! The CSV of `ci/mcu.py`: one figure per row. A mistake in the file is reported with its line.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::output::text::plain;
 /// The columns, in their order in the file.
 const HEADER: [&str; 8] = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"];
 
-/// The operation that comprises all calls of a queue of Embassy's tasks for one wake-up.
+/// For a queue of Embassy's tasks, the operation that comprises all calls for one wake-up.
 pub(super) const WAKE_UP: &str = "wake-up";
 
 /// The unit that a figure counts.
@@ -34,7 +34,7 @@ pub(super) struct Row {
     pub(super) of: String,
     /// The mean of the calls, or the bytes.
     pub(super) mean: u64,
-    /// The most instructions that one call took. Bytes have none.
+    /// The most instructions that one call took. A figure of bytes has no worst call.
     pub(super) worst: Option<u64>,
 }
 
@@ -48,8 +48,8 @@ impl Record {
     /// Reads a CSV; `name` is for messages.
     ///
     /// # Errors
-    /// A usage error with the file, the line and the remedy. Mistakes are a wrong header, a missing
-    /// or extra field, a bad number, a repeated figure, and no figure at all.
+    /// A usage error with the file, the line and the remedy, if the file has a wrong header, a
+    /// missing or extra field, a bad number, a repeated figure, or no figure at all.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, LabError> {
         let mut lines = text.lines().zip(1usize..);
         let header = lines.next().map_or("", |(line, _)| line);
@@ -72,12 +72,12 @@ impl Record {
         Ok(Self { rows })
     }
 
-    /// The distinct values of a field, in the order of the file.
+    /// Returns the distinct values of a field, in the order of the file.
     pub(super) fn distinct<'r>(&'r self, field: impl Fn(&'r Row) -> &'r String) -> Vec<&'r str> {
         distinct(self.rows.iter().map(|row| field(row).as_str()))
     }
 
-    /// The figures for which `keep` holds.
+    /// Returns the figures for which `keep` is true.
     pub(super) fn only(&self, keep: impl Fn(&Row) -> bool) -> Self {
         Self { rows: self.rows.iter().filter(|row| keep(row)).cloned().collect() }
     }
@@ -122,14 +122,14 @@ impl Row {
         })
     }
 
-    /// The fields that distinguish a figure from all others.
+    /// Returns the fields that distinguish a figure from all others.
     fn key(&self) -> (Kind, [String; 4], u64) {
         let Self { kind, processor, level, structure, n, of, .. } = self.clone();
         (kind, [processor, level, structure, of], n)
     }
 }
 
-/// Distinct values, in the order of their first appearance.
+/// Returns the distinct values, in the order of their first appearance.
 pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.fold(Vec::new(), |mut found, value| {
         if !found.contains(&value) {
@@ -139,7 +139,7 @@ pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
     })
 }
 
-/// A whole number that a floating-point figure holds exactly.
+/// Parses a whole number that a floating-point figure can represent exactly.
 fn number(field: &str, text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let value: Option<u64> = digits.then(|| text.parse().ok()).flatten();

@@ -7,7 +7,8 @@ use super::choice::{USES, Use, findings, sizes, structures};
 use super::data::Plan;
 use super::record::{Kind, Row, WAKE_UP, distinct};
 
-/// The number of curves in a plot: those that are cheapest at the largest number of timers.
+/// The number of curves in a plot: the structures that are cheapest at the largest number of timers
+/// are drawn.
 const CURVES: usize = 6;
 
 pub(super) fn sections(plan: &Plan) -> Vec<Section> {
@@ -27,7 +28,7 @@ fn columns(table: Table, before: &str, sizes: &[u64], format: Format) -> Table {
     table.columns(sizes.iter().map(|n| format!("{before}n={}", Format::Count.write(*n as f64))), format)
 }
 
-/// Which structure is cheapest at which number of timers.
+/// Returns which structure is cheapest at which number of timers.
 fn cheapest(plan: &Plan) -> Section {
     let Plan { processor, level, rows, .. } = plan;
     let sizes = sizes(rows);
@@ -49,7 +50,7 @@ fn cheapest(plan: &Plan) -> Section {
         .text(said)
 }
 
-/// The calls of one operation.
+/// Returns the calls of one operation.
 fn calls(rows: &[Row], operation: &str) -> Section {
     let figures = || rows.iter().filter(|row| row.kind == Kind::Instructions && row.of == operation);
     let mut sizes = distinct(figures().map(|row| row.n));

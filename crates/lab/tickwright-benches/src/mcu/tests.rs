@@ -55,7 +55,8 @@ fn the_workload_is_what_was_called_and_not_the_file() {
     assert_ne!(one, of("one.csv", "instructions,M3,s,list,8,insert,60,76"));
 }
 
-/// Tasks of Embassy are figures of their own: no structure of the choice, no number of timers.
+/// Figures for Embassy's tasks are separate: the tasks are not a structure to choose, and have no
+/// number of timers.
 #[test]
 fn tasks_of_embassy_have_their_own_tables() {
     let report = report(&[]);
@@ -124,7 +125,7 @@ fn every_cut_of_the_record_is_read_or_refused() {
     for end in (0..2_000).chain(text.len() - 40..=text.len()) {
         let _ = Record::parse(name, &text[..end]);
     }
-    // The lines end as on Windows.
+    // This file has the line ends of Windows.
     assert_eq!(
         Record::parse(name, &text.replace('\n', "\r\n")).unwrap().rows,
         Record::parse(name, text).unwrap().rows

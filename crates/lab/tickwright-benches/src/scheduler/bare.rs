@@ -1,4 +1,4 @@
-//! The same work on the queue alone.
+//! The same work as in the parent module, on the bare queue.
 
 use core::time::Duration;
 
@@ -36,7 +36,7 @@ macro_rules! table {
         }
 
         /// Returns the time of all adds and of all deletes in ns, on a queue with room for the
-        /// timers; `None` if a timer was lost.
+        /// timers; or `None` if a timer was lost.
         pub(super) fn times(structure: Structure, work: &Work<'_>) -> Option<(u64, u64)> {
             match structure.id() {
                 $($id => of::<$family>(work),)+

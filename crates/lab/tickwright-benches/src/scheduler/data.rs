@@ -17,12 +17,12 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// The samples of a structure at one N: one for each round, in ns per operation.
+/// The samples of a structure at one N: one sample per round, in ns per operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) structure: &'static str,
     pub(crate) n: usize,
-    /// Bytes on the heap for each timer, with N timers pending.
+    /// The bytes on the heap per timer, with N timers pending.
     pub(crate) bytes_per_timer: f64,
     pub(crate) lock: Vec<f64>,
     pub(crate) clock: Vec<f64>,
@@ -38,7 +38,7 @@ pub(crate) struct Operation {
 }
 
 impl Row {
-    /// The ratio of an operation to the sum of its parts, round by round.
+    /// Returns the ratio of an operation to the sum of its parts, round by round.
     pub(crate) fn ratio(&self, operation: &Operation) -> Option<Summary> {
         let parts: Vec<f64> = operation
             .bare

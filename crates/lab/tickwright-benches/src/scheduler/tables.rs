@@ -1,4 +1,5 @@
-//! The report of `scheduler`: each operation beside its parts, and how a delete grows with N.
+//! The report of `scheduler`: each operation compared with its parts, and how a delete grows with
+//! N.
 
 use super::data::{LIMIT, Operation, Plan, Row};
 use crate::output::table::count;
@@ -6,7 +7,8 @@ use crate::render::Format;
 use crate::result::{Axis, Finding, Plot, Section, Table, findings_table, labels};
 use crate::stats::median;
 
-/// Checks the limit for the fastest structure at each N, since a user would choose that structure.
+/// Checks the limit for the fastest structure at each N, because a user would choose that
+/// structure.
 pub(super) fn findings(plan: &Plan, rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, name) in ["add", "delete"].into_iter().enumerate() {
@@ -87,8 +89,8 @@ fn operations(rows: &[Row], at: usize, name: &str) -> Section {
     Section::new(format!("{name}, beside its parts")).table(table).plot(plot)
 }
 
-/// How the time of a delete grows from the smallest N to the largest, and the share of the bare
-/// queue in that growth.
+/// Returns how the time of a delete grows from the smallest N to the largest, and the share of the
+/// bare queue in that growth.
 fn growth(plan: &Plan, rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for structure in plan.structures.iter().map(|structure| structure.id()) {

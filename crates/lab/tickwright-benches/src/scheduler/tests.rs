@@ -28,7 +28,7 @@ fn plain_callbacks_allocate_nothing_once_warm() {
     }
 }
 
-/// The report of a run with 100 operations in a sample.
+/// Returns the report of a run with 100 operations in a sample.
 fn report(structures: &str, n: &str, rounds: &str) -> crate::result::Report {
     let words = ["--structures", structures, "--n", n, "--rounds", rounds, "--operations", "100"];
     let args: SchedulerArgs = request::words(&words).unwrap();
@@ -47,7 +47,8 @@ fn every_part_of_every_structure_is_sampled() {
     }
 }
 
-/// The scheduler takes 1.5 times as long as its parts on the wheel, and twice as long on the heap.
+/// With the wheel, the scheduler takes 1.5 times as long as its parts; with the heap, twice as
+/// long.
 #[test]
 fn a_report_sets_operations_beside_their_parts() {
     let words = ["--structures", "heap4,wheel", "--n", "1k,10k,100k", "--rounds", "6"];

@@ -1,5 +1,5 @@
 //! Creating and joining threads of this project and of other libraries: a thread is created for
-//! every join, and the threads leave in the order of their creation.
+//! every join, and threads are joined in the order of their creation.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -8,15 +8,15 @@ use tickwright_threads::{Attributes, ManyToMany, Model, OneToOne, Runtime, Runti
 
 use crate::clock::{Meter, OsClock};
 
-/// Threads that each creating thread keeps alive at once, as in the targets.
+/// The number of threads that each creating thread keeps alive at once, as in the targets.
 const CHILDREN: usize = 10;
 
 /// Whose threads are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Maker {
     OneToOne,
-    /// M:N. Without a number of workers there is one for each core. `guard` says whether stacks
-    /// have a guard page. `creators` threads create the others.
+    /// M:N threads. If the number of workers is missing, there is one worker per core. `guard` says
+    /// whether stacks have a guard page. `creators` threads create the other threads.
     Many {
         workers: Option<usize>,
         guard: bool,
@@ -27,7 +27,7 @@ pub(super) enum Maker {
     Tokio,
 }
 
-/// Starts a runtime of M:N threads; `None` is a worker for each core.
+/// Starts a runtime of M:N threads; `None` means one worker per core.
 ///
 /// # Errors
 /// The error of the runtime.
@@ -45,7 +45,7 @@ impl Maker {
     /// Creates and joins `starts` threads. Returns the time in ns.
     ///
     /// # Errors
-    /// A thread that was not created or not joined, or a sum of results that is not `starts`.
+    /// If a thread was not created or not joined, or the sum of the results is not `starts`.
     pub(super) fn create(self, starts: u64, clock: OsClock) -> Result<u64, String> {
         let (sum, ns) = match self {
             Self::OneToOne => ours(&runtime(Model::OneToOne(OneToOne::new()))?, starts, 1, clock),
@@ -62,7 +62,8 @@ impl Maker {
     }
 }
 
-/// Creates `starts` threads and keeps [`CHILDREN`] of them. Returns the sum of their results.
+/// Creates `starts` threads and keeps at most [`CHILDREN`] of them alive at once. Returns the sum
+/// of their results.
 fn churn<T>(
     starts: u64,
     mut create: impl FnMut() -> Result<T, String>,
@@ -82,7 +83,7 @@ fn churn<T>(
     Ok(sum)
 }
 
-/// Threads of a runtime of ours: each of the creators is one of them.
+/// Creates threads of our runtime. The creators are threads of this runtime too.
 fn ours(runtime: &Runtime, starts: u64, creators: u64, clock: OsClock) -> Result<(u64, u64), String> {
     fn create(
         handle: &RuntimeHandle,
@@ -112,7 +113,7 @@ fn ours(runtime: &Runtime, starts: u64, creators: u64, clock: OsClock) -> Result
     runtime.run(all).map_err(|error| error.to_string())?
 }
 
-/// `std::thread` with the standard library's defaults.
+/// Creates threads of `std::thread` with the standard library's defaults.
 fn of_std(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     use std::thread::{Builder, JoinHandle};
     let begun = clock.now();
@@ -124,7 +125,7 @@ fn of_std(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     Ok((sum, clock.now() - begun))
 }
 
-/// Coroutines of the crate `may`. They have stacks and may move between workers.
+/// Creates coroutines of the crate `may`, which have stacks and can move between workers.
 fn of_may(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     use may::coroutine::{Builder, JoinHandle};
     fn create<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> Result<JoinHandle<R>, String> {
@@ -138,7 +139,7 @@ fn of_may(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     fn join<R>(thread: JoinHandle<R>) -> Result<R, String> {
         thread.join().map_err(|_| "a coroutine of may panicked".into())
     }
-    // The process has only one set of workers: as many as cores.
+    // The process has only one set of workers, with one worker per core.
     static WORKERS: OnceLock<()> = OnceLock::new();
     WORKERS.get_or_init(|| {
         may::config().set_workers(cores());
@@ -151,8 +152,8 @@ fn of_may(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     })?)?
 }
 
-/// Tasks of tokio's multi-thread runtime. They have no stack of their own, so they wait only at an
-/// `await`.
+/// Creates tasks of tokio's multi-thread runtime. A task has no stack of its own, so it can wait
+/// only at an `await`.
 fn of_tokio(starts: u64, clock: OsClock) -> Result<(u64, u64), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(cores()).build();
     let runtime = runtime.map_err(|error| format!("tokio does not start: {error}"))?;

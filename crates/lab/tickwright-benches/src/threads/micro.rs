@@ -1,5 +1,5 @@
-//! The lanes of `threads`. A short pass checks that each lane performs the operation of its
-//! name.
+//! The lanes of `threads`. A short pass checks that each lane performs the operation that its name
+//! states.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub(crate) enum Lane {
     TwoWorkers,
 }
 
-/// A sample of creations has this many times fewer operations than a sample of switches.
+/// A sample of switches has this many times as many operations as a sample of creations.
 const SHARE: u64 = 10;
 
 impl Lane {
@@ -63,7 +63,7 @@ impl Lane {
         }
     }
 
-    /// For lanes of creation: whose threads are created.
+    /// For a lane that creates threads, returns whose threads are created.
     fn creation(self) -> Option<Maker> {
         let many = |workers, guard, creators| Some(Maker::Many { workers, guard, creators });
         match self {
@@ -100,7 +100,7 @@ impl Lane {
         Ok(ns / f64::from(timed))
     }
 
-    /// Checks in a short pass that the lane performs the operation of its name.
+    /// Checks in a short pass that the lane performs the operation that its name states.
     ///
     /// # Errors
     /// A description of what is wrong.
@@ -113,8 +113,8 @@ impl Lane {
     }
 }
 
-/// Wakes across processors take this many times as long, so a sample has this many times fewer of
-/// them.
+/// A wake across processors takes this many times as long, so a sample has only this fraction of
+/// the usual number.
 const FEWER: u32 = 10;
 
 fn on_workers<R: Send + 'static>(
@@ -138,7 +138,7 @@ fn join(handle: &RuntimeHandle, id: ThreadId) -> Result<usize, String> {
     handle.join(id).map_err(|error| error.to_string())
 }
 
-/// Two threads yield `rounds` times each. Returns the total time in ns.
+/// Lets two threads yield `rounds` times each. Returns the total time in ns.
 fn switches(handle: &RuntimeHandle, rounds: u32, clock: OsClock) -> Result<f64, String> {
     let body = move || {
         for _ in 0..rounds {
@@ -174,10 +174,10 @@ fn alternates(handle: &RuntimeHandle) -> Result<(), String> {
     if turns + 1 == log.len() { Ok(()) } else { Err(format!("of 100 yields {turns} let the other one run")) }
 }
 
-/// Two threads throw a ball to each other. A throw unparks the other thread.
+/// A game in which two threads throw a ball to each other. A throw unparks the other thread.
 #[derive(Debug, Default)]
 struct Game {
-    /// Throws so far. If the number is even, player 0 is next, else player 1.
+    /// The number of throws so far. Player 0 is next if the number is even, otherwise player 1.
     throws: AtomicU32,
     /// The ids of the players, once the players exist.
     ids: [AtomicU64; 2],
@@ -190,8 +190,8 @@ struct Game {
 /// The number of attempts to place two threads on two workers.
 const ATTEMPTS: u32 = 20;
 
-/// Two threads unpark each other in turn, `rounds` times in each direction. Returns the total time
-/// in ns.
+/// Lets two threads unpark each other alternately, `rounds` times in each direction. Returns the
+/// total time in ns.
 fn wakes(workers: usize, rounds: u32, clock: OsClock) -> Result<f64, String> {
     on_workers(workers, move |handle| {
         for _ in 0..ATTEMPTS {
@@ -256,7 +256,7 @@ fn play(handle: &RuntimeHandle, game: &Game, me: usize, rounds: u32, clock: OsCl
     rounds as usize
 }
 
-/// As above, but with two kernel threads and a futex. Returns the total time in ns.
+/// As [`wakes`], but with two kernel threads and a futex. Returns the total time in ns.
 #[cfg(target_os = "linux")]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     use rustix::thread::futex;
@@ -293,7 +293,7 @@ fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     Ok(first.max(second) as f64)
 }
 
-/// As above, but with the platform's own park and unpark. Returns the total time in ns.
+/// As [`wakes`], but with the platform's own park and unpark. Returns the total time in ns.
 #[cfg(not(target_os = "linux"))]
 fn futexes(rounds: u32, clock: OsClock) -> Result<f64, String> {
     let throws = AtomicU32::new(0);

@@ -2,7 +2,7 @@ use core::task::Poll;
 
 use super::*;
 
-/// A sleep of a library that loses all wake-ups but those of long sleeps.
+/// A sleep of a library that loses all wake-ups except those of long sleeps.
 struct Deaf;
 
 struct DeafSleep(Duration);
@@ -29,7 +29,7 @@ impl Sleeps for Deaf {
 #[test]
 fn a_library_that_loses_wake_ups_is_found() {
     let raced = races::<Deaf>(Library::Pingora, Duration::from_millis(5)).unwrap();
-    // Each thread is woken for its last sleep only.
+    // Each thread is woken only for its last sleep.
     let threads = 4 * thread::available_parallelism().map_or(1, usize::from) as u64;
     assert!(raced.sleeps >= 2 * threads, "{raced:?}");
     assert_eq!(raced.lost, raced.sleeps - threads);
