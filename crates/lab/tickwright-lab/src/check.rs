@@ -27,7 +27,7 @@ struct Findings {
 impl Findings {
     fn note(&mut self, what: &str, result: Result<String, String>) -> Result<(), LabError> {
         match result {
-            // An interrupted check may be incomplete, so its result is dropped.
+            // An interrupted check can be incomplete, so its result is dropped.
             _ if interrupt::requested() => Err(LabError::Interrupted),
             Ok(done) => output::print(&format!("ok      {what}: {done}\n")),
             Err(wrong) => {
@@ -41,7 +41,7 @@ impl Findings {
 /// Checks everything.
 ///
 /// # Errors
-/// [`LabError::Failed`] with the names of all failures; [`LabError::Interrupted`].
+/// [`LabError::Failed`] with the names of all failures, or [`LabError::Interrupted`].
 pub(crate) fn run() -> Result<(), LabError> {
     let done = all();
     if let Err(LabError::Interrupted) = done {
@@ -105,8 +105,8 @@ fn attacks() -> Result<String, String> {
     Ok(format!("{} kinds of calls answered rightly", report.series.len() / 4))
 }
 
-/// Runs `latency` for a short time: each period yields a sample or lies in a gap. The emulated
-/// host's timer ticks too.
+/// Runs `latency` for a short time: each period yields a sample or is in a gap. The emulated host's
+/// timer ticks too.
 #[cfg(target_os = "linux")]
 fn woken_up() -> Result<String, String> {
     let runs = latency::checks().map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
 //! The command line as data. The parser, the help, the manual pages and the completions are
-//! generated from it.
+//! generated from this data.
 
 mod commands;
 #[cfg(test)]
@@ -81,7 +81,7 @@ pub(crate) fn parse() -> Result<Option<Cli>, LabError> {
     Err(LabError::Command(text.trim_end().to_owned() + &tip))
 }
 
-/// Finds a file name that was meant for `--json` or `--csv` but follows a blank instead of `=`.
+/// Finds a file name that was meant for `--json` or `--csv` but comes after a blank instead of `=`.
 fn file_after_blank() -> Option<String> {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     words.windows(2).find_map(|pair| {

@@ -104,7 +104,7 @@ fn manual(command: clap::Command) -> Man {
     Man::new(command).source(concat!("tickwright ", env!("CARGO_PKG_VERSION"))).manual("Tickwright")
 }
 
-/// Writes the page of a command and those of its subcommands.
+/// Writes the page of a command and the pages of its subcommands.
 fn write_pages(command: &clap::Command, directory: &Path) -> Result<(), LabError> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_pages(inner, directory)?;

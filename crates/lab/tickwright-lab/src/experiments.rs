@@ -17,9 +17,9 @@ use std::sync::LazyLock;
 
 use self::row::Row;
 
-/// The experiments that can be reproduced: the name, which the folder and its file have too, and
-/// the arguments. `reproduce`, the tour, `check`, `list` and the examples of the help read this
-/// list.
+/// The experiments that can be reproduced: the name, which is also the name of the folder and of
+/// its file, and the arguments. `reproduce`, the tour, `check`, `list` and the examples of the help
+/// read this list.
 pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     Vec::from([
         Row::of::<xenomai::XenomaiArgs>("xenomai", xenomai::FILE).accepted_by(xenomai::accepted),

@@ -25,7 +25,7 @@ pub(crate) struct Listing {
 /// Collects the listing.
 ///
 /// # Errors
-/// A built-in scenario has a mistake; the tests exclude this error.
+/// If a built-in scenario has a mistake. The tests show that none has one.
 pub(crate) fn listing() -> Result<Listing, LabError> {
     Ok(Listing {
         commands: audience(&command()),

@@ -1,9 +1,11 @@
 //! Workloads and their right answers.
 //!
 //! - [`scenario`]: a model with its parameters, as in a TOML file
-//! - [`source`]: models, that is, which timers are armed, moved, delivered; each writes tapes
+//! - [`source`]: the models, which determine which timers are armed, moved and delivered; each
+//!   model writes tapes
 //! - [`tape`]: the steps of a workload, and the loop that runs them on any queue
-//! - [`live`]: queues of all types at once, each [erased] behind a [`sampler`] that runs tapes
+//! - [`live`]: queues of all types at once, each of them [erased] and owned by a [`sampler`] that
+//!   runs tapes
 //! - [`witness`]: the answers of a queue; [`verify`]: the oracle, and the judge of answers
 
 mod draw;

@@ -45,7 +45,8 @@ use crate::output::text::name;
 use crate::output::{self, GrowingFile};
 use crate::traces::remedy::remedies;
 
-/// The exit codes of a shell for a program that does not exist, and for one that does not run.
+/// The exit codes that a shell returns for a program that does not exist, and for a program that
+/// cannot be started.
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
@@ -83,14 +84,14 @@ pub(crate) struct RecordArgs {
     program: Vec<OsString>,
 }
 
-/// The time of a trace.
+/// Returns the time on the clock of a recorded trace.
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 impl RecordArgs {
-    /// Runs the program. Ends this process with the program's exit code.
+    /// Runs the program. Afterwards, ends this process with the program's exit code.
     ///
     /// # Errors
     /// If the program would run unrecorded, or if the trace cannot be written.
@@ -116,7 +117,7 @@ impl RecordArgs {
         std::process::exit(code.into());
     }
 
-    /// The remedy for a program that loads no library.
+    /// Returns the remedy for a program that does not load the library.
     fn remedy(&self) -> String {
         let [of_kernel, _] = remedies(&summary::command(&self.program));
         format!("record {of_kernel}")
@@ -156,7 +157,7 @@ impl RecordArgs {
         })?;
         let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM])
             .map_err(|source| LabError::io("watching for signals of the program", source))?;
-        // A signal that came before has no program to go to.
+        // A signal that arrived earlier could not be passed on, because there was no program yet.
         if interrupt::requested() {
             return Err(LabError::Interrupted);
         }
@@ -168,7 +169,7 @@ impl RecordArgs {
                 return Ok(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED });
             }
         };
-        // An earlier trace is replaced as soon as there is something to record.
+        // An older trace is replaced as soon as there is something to record.
         file.publish();
         let mut collector = Collector::new(folders.rings.clone(), start_ns, only, sink);
         let status = watch(&mut child, &mut collector, &mut signals)?;
@@ -238,14 +239,16 @@ fn watch<W: io::Write>(
                 is_announced = true;
             }
         } else if stopped {
-            // One stop may arrive as several signals: `timeout` sends two. The program gets one.
+            // One request to stop can arrive as several signals, because `timeout` sends two. The
+            // program gets only one.
             if !is_passed_on && let Some(origin) = signals.pending().next() {
                 is_passed_on = true;
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
                 let signal = if origin.signal == SIGINT { Signal::INT } else { Signal::TERM };
                 pid.filter(|_| !is_from_terminal(&origin)).map(|pid| kill_process(pid, signal));
             }
-            // A signal that comes a second later ends this process at once.
+            // A signal that arrives at least a second later ends this process at once, so the trace
+            // is flushed now.
             collector.sink.flush();
         }
         if !collector.sink.is_open() && !was_full {
@@ -256,8 +259,8 @@ fn watch<W: io::Write>(
     }
 }
 
-/// Whether a terminal sent the signal, which then reached the program too. A signal of another
-/// process, such as `kill`, reached this process alone.
+/// Whether a terminal sent the signal, which then reached the program too. A signal from another
+/// process, such as `kill`, reached only this process.
 fn is_from_terminal(origin: &Origin) -> bool {
     origin.cause == Cause::Kernel
 }

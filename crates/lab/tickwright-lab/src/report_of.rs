@@ -13,13 +13,13 @@ use crate::result::Report;
 /// command.
 ///
 /// # Errors
-/// The errors of the command, and [`LabError`] for a command that makes no report of a part.
+/// The errors of the command, or an error if the command makes no report.
 pub(crate) fn report_of(line: &str) -> Result<Report, LabError> {
     let report = run(parse(line)?)?;
     Ok(Report { command: format!("tickwright {line}"), ..report })
 }
 
-/// Parses a command as a shell and this program would. Quotes stand around whole words.
+/// Parses a command as a shell and this program would. Quotes must enclose whole words.
 fn parse(command: &str) -> Result<Command, LabError> {
     let words = command.split(' ').map(|word| word.trim_matches('\''));
     let parsed = Cli::try_parse_from(["tickwright"].into_iter().chain(words));

@@ -30,7 +30,7 @@ impl ShowArgs {
     /// Prints an old result again, or converts it into another format.
     ///
     /// # Errors
-    /// The file is not a result; an output cannot be written.
+    /// If the file is not a result, or an output cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let report = Report::read(&self.file)?;
         let files = self.output.open()?;
@@ -62,8 +62,8 @@ impl CompareArgs {
     /// Compares two results series by series.
     ///
     /// # Errors
-    /// A file is not a result, or the results are of two commands. With `--fail-if-worse` also a
-    /// series that became worse.
+    /// If a file is not a result, or the results come from two different commands. With
+    /// `--fail-if-worse`, also if a series became worse.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
         let compared = compare(&first, &second)?;
@@ -93,7 +93,7 @@ impl PageArgs {
     /// Writes results as one HTML page that needs no network.
     ///
     /// # Errors
-    /// A file is not a result; the page cannot be written.
+    /// If a file is not a result, or the page cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
         let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;

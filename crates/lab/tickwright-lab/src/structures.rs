@@ -1,4 +1,5 @@
-//! The structures under measurement: ours in both storages, and the baselines, behind one trait.
+//! The structures under measurement: ours in both storages, and the baselines, all of which
+//! implement one trait.
 //!
 //! A new structure needs one adapter and one row of the table in [`registry`].
 

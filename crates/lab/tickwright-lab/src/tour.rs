@@ -18,11 +18,11 @@ use crate::render;
 use crate::result::Report;
 use crate::structures::registry;
 
-/// Runs a command line and returns its report instead of printing it. The tour gets it from the
-/// program, whose commands include the tour.
+/// Runs a command line and returns its report instead of printing it. The program passes this
+/// function to the tour, because the tour is one of the program's commands.
 pub(crate) type RunLine = fn(&str) -> Result<Report, LabError>;
 
-/// The parts of the tour, in order.
+/// Returns the parts of the tour, in order.
 pub(crate) fn plan() -> Vec<Part> {
     let part = |name, about, seconds, command: String| Part { name, about, seconds, command };
     let benches = [
@@ -52,12 +52,12 @@ pub(crate) fn plan() -> Vec<Part> {
     benches.into_iter().chain(ROWS.iter().map(Row::part_of_tour)).chain(others).collect()
 }
 
-/// The structures that README and docs/structures.md recommend, in each storage that they have, and
-/// the rivals that are usually fastest.
+/// The structures that README and docs/structures.md recommend, in each storage that they support,
+/// and the other crates' structures that are usually fastest.
 const CONTENDERS: &str = "ladder/*,flat/*,fixed-delay/*,list/*,heap4/*,wheel/*,coarse/*,rb-cached/hook,\
                           binary-heap,orx-4ary";
 
-/// A comparison of [`CONTENDERS`].
+/// Returns a comparison of [`CONTENDERS`].
 fn compared(what: &str, n: &str, within: &str) -> String {
     format!("bench {what} --n {n} --operations 10k --within {within} --structures '{CONTENDERS}'")
 }
@@ -65,12 +65,12 @@ fn compared(what: &str, n: &str, within: &str) -> String {
 /// The tour takes at most this time.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// The experiments with their default arguments.
+/// Returns the experiments with their default arguments.
 pub(crate) fn reproductions() -> Vec<Part> {
     ROWS.iter().map(Row::whole).collect()
 }
 
-/// The total duration of parts.
+/// Returns the total duration of parts.
 pub(crate) fn length(parts: &[Part]) -> Duration {
     Duration::from_secs(parts.iter().map(|part| part.seconds).sum())
 }
@@ -93,7 +93,7 @@ impl TourArgs {
     ///
     /// # Errors
     /// The first error of a part, which ends the tour. [`LabError::Interrupted`], after the
-    /// finished measurements are written.
+    /// finished measurements have been written.
     pub(crate) fn execute(&self, run: RunLine) -> Result<(), LabError> {
         let plan = plan();
         let what = format!("The tour: {} parts, about {} s.", plan.len(), length(&plan).as_secs());
@@ -103,7 +103,7 @@ impl TourArgs {
     /// Runs the reproductions with their default length.
     ///
     /// # Errors
-    /// As [`execute`](Self::execute).
+    /// The errors of [`execute`](Self::execute).
     pub(crate) fn reproduce(&self, run: RunLine) -> Result<(), LabError> {
         let all = reproductions();
         let minutes = length(&all).as_secs().div_ceil(60);
@@ -114,11 +114,11 @@ impl TourArgs {
         self.take("reproduce all", &what, &all, run)
     }
 
-    /// Runs parts one after the other. Prints a few lines of each and writes the page.
+    /// Runs parts one after the other. Prints a few lines about each part, and writes the page.
     fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
         let files = self.output.open()?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
-        // A reader that has gone does not keep the page and the files from being written.
+        // The page and the files are written even if the reader of standard output has closed it.
         let mut said = Ok(());
         let mut say = |words: &str| {
             if files.terminal() && said.is_ok() {
@@ -152,7 +152,7 @@ impl TourArgs {
         if shown.is_ok() {
             say(&(page::conclusion(&advice) + &page::next(&self.out)));
         } else if !self.full {
-            // No file took the page.
+            // The page could not be written to any file.
             all.iter().for_each(|(_, report)| say(&render::text(report)));
         }
         shown.and(files.write(&merged)).and(said)

@@ -1,5 +1,5 @@
-//! Tests of what scripts rely on: exit codes, messages, and which output goes to which stream or
-//! file.
+//! Tests of behavior that scripts rely on: exit codes, messages, and which output goes to which
+//! stream or file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn a_wrong_request_is_refused_with_a_range_a_neighbour_or_a_remedy() {
         ("bench memory", &["tickwright bench --memory"]),
         ("bench network --pattern later", &["--worst"]),
         ("bench reads --baseline timer-queue", &["'timer-queue'", why]),
-        // A file for results stands behind an equals sign.
+        // The name of a file for results must follow an equals sign.
         (&short("--json r.json"), &["'r.json'", "say --json=r.json"]),
         (&short("--fail-if worst(x)~>~1"), &["a condition is like"]),
         ("report", &["<FILES>"]),
@@ -137,7 +137,7 @@ fn the_experiment_writes_its_slices_in_every_mode() {
     }
 }
 
-/// A path may consist of any bytes.
+/// A path can consist of any bytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_name_that_is_no_text_is_one_all_the_same() {
@@ -202,8 +202,8 @@ fn a_result_is_shown_again_as_it_was_printed() {
     folder.refused("show r.json", &["r.json", "schema 1", "`tickwright bench hold --json=FILE`"]);
 }
 
-/// The second run seems to take twice as long: its samples are the doubled samples of the first
-/// run.
+/// The samples of the second run are the doubled samples of the first run, so the second run seems
+/// to take twice as long.
 #[test]
 fn two_results_are_compared() {
     let folder = Folder::new("two");
@@ -410,7 +410,7 @@ fn a_closed_standard_output_is_an_error() {
         let output = redirected(words, ">&-");
         assert_eq!(output.status.code(), Some(3), "{words}: {output:?}");
         assert!(!output.stderr.is_empty(), "{words}");
-        // What the user sends away on purpose is no error.
+        // Output that the user discards on purpose is not an error.
         assert_eq!(redirected(words, ">/dev/null").status.code(), Some(0), "{words}");
     }
 }
@@ -494,7 +494,7 @@ fn a_scenario_sends_no_escape_sequences() {
     folder.write("e.toml", &evil);
     let text = folder.good("bench e.toml --n 2 --rounds 1 --operations 10");
     assert!(text.contains("u{1b}[31mred") && !text.contains(['\u{1b}', '\u{7}']), "{text}");
-    // For a mistake in a file, the parser shows the line.
+    // If a file has a mistake, the parser shows the line.
     folder.write("e.toml", "name = \"\u{1b}[31mred\"\nmodle = 1\n");
     let output = folder.run("bench e.toml");
     failed("a mistake", &output, &[]);
@@ -510,7 +510,7 @@ fn one_round_has_no_interval() {
 }
 
 /// If the system refuses memory, the command reports no wrong size and does not abort. The limit
-/// counts data only, so the size of the program does not matter.
+/// applies only to data, so the size of the program does not matter.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_is_refused_is_an_error_that_says_so() {

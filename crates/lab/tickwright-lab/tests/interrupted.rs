@@ -28,8 +28,8 @@ struct Run {
     folder: Folder,
 }
 
-/// The longest wait of a test. It suffices on a busy machine; it is a guard against a hang, not a
-/// measurement.
+/// The longest wait of a test. It is long enough for a busy machine, because it guards against a
+/// hang and measures nothing.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Polls `done` until it is true.
@@ -48,10 +48,10 @@ impl Run {
         Self::begin_in(Folder::new(name), words, files)
     }
 
-    /// As [`begin`](Self::begin), in a folder that exists.
+    /// As [`begin`](Self::begin), but in a folder that exists.
     fn begin_in(folder: Folder, words: &str, files: &[&str]) -> Self {
         let to = |name: &str| folder.0.join(name);
-        // `-` reads the pipe of the test, which this process keeps open: nobody writes to it.
+        // `-` reads the test's pipe. This process keeps the pipe open and never writes to it.
         let pipe = |_| fs::OpenOptions::new().read(true).write(true).open(to("p")).unwrap().into();
         let stdin = words.strip_suffix(" -").map_or_else(Stdio::inherit, pipe);
         let child = Command::new(env!("CARGO_BIN_EXE_tickwright"))
@@ -78,12 +78,12 @@ impl Run {
     fn signal(&self, signals: &[&str]) {
         let pid = self.child.0.id();
         let kills: Vec<String> = signals.iter().map(|signal| format!("kill {signal} {pid}")).collect();
-        // A process that has already ended is no error here.
+        // A process that has already ended is not an error here.
         let _ =
             Command::new("sh").args(["-c", &format!("{{ {}; }} 2>&-", kills.join("; "))]).status().unwrap();
     }
 
-    /// Its exit code.
+    /// Returns the exit code.
     fn end(&mut self) -> Option<i32> {
         let mut status = None;
         soon("the end", || {
@@ -98,7 +98,7 @@ impl Run {
     }
 }
 
-/// Stops a command and looks at each form of its result.
+/// Stops a command and checks each form of its result.
 #[track_caller]
 fn stopped(name: &str, words: &str, signal: &str, code: i32) {
     let mut run = Run::begin(name, words, &["json", "csv"]);
@@ -151,7 +151,8 @@ fn experiments() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.join(name).with_extension("toml").exists() {
-            // Its default arguments take minutes, and more than any test waits for an end.
+            // With its default arguments, an experiment runs for minutes, so it does not end before
+            // the signal.
             terminated(name, &format!("reproduce {name}"));
             count += 1;
         }
@@ -184,8 +185,8 @@ fn what_has_no_files_says_it_in_text() {
     }
 }
 
-/// `timeout` sends the signal to its child and then to the whole group, so one stop arrives as two
-/// signals.
+/// `timeout` sends the signal to its child and then to the whole group, so one request to stop
+/// arrives as two signals.
 #[test]
 fn two_signals_at_once_are_one() {
     let mut run = Run::begin("twice", "bench hold-exp-sparse --rounds 1000", &["json"]);
@@ -209,8 +210,8 @@ fn a_later_signal_ends_the_process() {
         "reproduce nptl --toplevel 1 --children 1 --starts 100M --models std --only table",
         &["json"],
     );
-    // Before the process has worked for this long, it may not have begun with the cell that takes
-    // hours.
+    // A process that has used less processor time than this might not have begun the cell that
+    // takes hours.
     soon("work", || cpu_ticks(run.child.0.id()) > 200);
     let mut status = None;
     soon("the end", || {
@@ -223,8 +224,8 @@ fn a_later_signal_ends_the_process() {
     assert!(!run.folder.0.join("json").exists(), "no half a result");
 }
 
-/// A command that measures nothing ends at the first signal: while it waits for a pipe that nobody
-/// has opened, while it reads one that is silent, and while it reads one that has no end.
+/// A command that measures nothing ends at the first signal, whether it waits for a pipe without a
+/// writer, reads a pipe to which nobody writes, or reads endless input.
 #[test]
 fn commands_that_read_a_pipe_end_at_the_first_signal() {
     let begins = [("no-writer", ""), ("silent", "exec sleep 1000 > p"), ("endless", ENDLESS)];
@@ -241,7 +242,7 @@ fn commands_that_read_a_pipe_end_at_the_first_signal() {
         .into_iter()
         .enumerate()
         {
-            // Only events of Chrome go on without an end.
+            // Only Chrome's events can be endless input.
             if name == "endless" && !words.starts_with("import") {
                 continue;
             }
@@ -261,7 +262,7 @@ fn commands_that_read_a_pipe_end_at_the_first_signal() {
     }
 }
 
-/// The open of a pipe waits until somebody reads it. No command has measured anything by then.
+/// Opening a pipe waits until it has a reader, and no command measures anything before that.
 #[test]
 fn an_output_that_nobody_reads_ends_at_the_first_signal() {
     for (at, words) in [

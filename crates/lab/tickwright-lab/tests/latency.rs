@@ -1,5 +1,5 @@
 //! Tests of `tickwright latency` from the command line: what it refuses, what it writes, and that
-//! it leaves nothing behind.
+//! it leaves no process running.
 #![cfg(target_os = "linux")]
 
 use core::time::Duration;
@@ -34,7 +34,7 @@ fn what_cannot_be_is_refused_with_the_range() {
         ("--structures coarse*", &["left out"]),
         ("--structures lits/*", &["'lits/*'"]),
         ("--slice 1h --interval 1us --duration 100h", &["--slice 1h", "16777216 at most"]),
-        // A mode refuses what it would not heed.
+        // A mode refuses arguments that it would ignore.
         ("run --instructions", &["unexpected argument"]),
         ("versus-cyclictest --slice 1s", &["unexpected argument"]),
         ("--n 3", &["unexpected argument"]),
@@ -45,7 +45,7 @@ fn what_cannot_be_is_refused_with_the_range() {
 #[test]
 fn a_cpu_that_is_not_allowed_is_refused() {
     let output = shell("taskset -c 0 \"$0\" latency --cpu 1");
-    // On a host with one CPU there is no second CPU. Without taskset the shell reports that.
+    // On a host with one CPU there is no second CPU. If taskset is missing, the shell reports that.
     if output.status.code() == Some(2) {
         holds(&stderr(&output), &["no CPU of this process", "may use 0"]);
     }
@@ -75,7 +75,7 @@ fn a_run_writes_what_it_was_asked_for() {
     holds(&said, &["Published: list < heap"]);
     let svg = folder.read("r.svg");
     assert!(svg.starts_with("<svg") && svg.contains("rb-cached/hook"), "{svg}");
-    // Of six turns, five count, for each of four structures.
+    // Five of the six turns count, for each of the four structures.
     let csv = folder.read("r.csv");
     assert_eq!(csv.lines().filter(|line| line.contains(",samples,")).count(), 20, "{csv}");
     let report = folder.json("r.json");
@@ -128,7 +128,7 @@ fn begin(args: &[&str]) -> Begun {
     Begun { child, out }
 }
 
-/// The next line that starts with `begin`; `None` at the end.
+/// Returns the next line that starts with `begin`, or `None` at the end.
 fn line(out: &mut impl BufRead, begin: &str) -> Option<String> {
     out.lines().map(Result::unwrap).find(|line| line.starts_with(begin))
 }
@@ -138,8 +138,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.success());
 }
 
-/// The processes whose command line has the words of a load of `parent`, and all processes of their
-/// groups.
+/// Returns the processes whose command line is that of a load of `parent`, and all processes in
+/// their process groups.
 fn loads_of(parent: u32) -> Vec<u32> {
     let mine = format!("--parent\0{parent}\0");
     let mut found = Vec::new();
@@ -166,7 +166,7 @@ fn loads_of(parent: u32) -> Vec<u32> {
     found
 }
 
-/// The name of a process in `ps` and `top`.
+/// Returns the name of a process in `ps` and `top`.
 fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
@@ -197,14 +197,14 @@ fn no_load_outlives_a_run_however_it_ends() {
     for (end, args, name) in ends {
         let mut run = begin(&[args, &["--load", "all"]].concat());
         let pid = run.child.id();
-        // A run that ends by itself may have ended by now.
+        // A run that ends by itself could have ended by now.
         let mut loads = loads_of(pid);
         if let Some(name) = name {
             // The kernel shows the command line of a new program a moment after its start.
             soon("no load was seen", || {
                 loads_of(pid).into_iter().any(|load| name_of(load) == "tickwright-load")
             });
-            // The load and the processes that it forks, once these are visible.
+            // The load and the processes that it forks, once these processes are visible.
             soon("no fork was seen", || {
                 loads = loads_of(pid);
                 loads.len() > 1
@@ -232,7 +232,7 @@ fn what_it_inherits_of_real_time_is_given_up() {
     let pid = child.id();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     if line(&mut out, "warming up").is_none() {
-        // If the priority is not allowed, the run has none to give up.
+        // If real-time priority is not allowed, the run has no priority to give up.
         assert_eq!(child.wait().unwrap().code(), Some(77));
         return;
     }
@@ -265,7 +265,7 @@ fn a_killed_run_leaves_no_half_file() {
 fn a_stopped_process_tells_the_gap_and_averages_nothing() {
     let mut run = begin(&["--duration", "1h", "--structures", "list/hook,rb/hook", "--slice", "100ms"]);
     let pid = run.child.id();
-    // The first line comes after the warm-up turns.
+    // The first line is printed after the warm-up turns.
     line(&mut run.out, "RTD|").unwrap();
     let mut told = String::new();
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -281,7 +281,7 @@ fn a_stopped_process_tells_the_gap_and_averages_nothing() {
         let until = Instant::now() + Duration::from_millis(300);
         soon("time stands still", || Instant::now() > until);
         signal("-CONT", pid);
-        // The process may have written the first line before the stop.
+        // The process could have written the first line before the stop.
         for _ in 0..2 {
             told = line(&mut run.out, "").expect("no gap was told");
             if told.starts_with("GAP|") {

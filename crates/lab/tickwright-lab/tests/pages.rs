@@ -38,7 +38,7 @@ fn a_difference_is_seen() {
     assert_ne!(run(&shown[1].command), shown[1].output);
 }
 
-/// The pages in a folder and its subfolders.
+/// Returns the pages in a folder and its subfolders.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -69,7 +69,7 @@ fn blocks(text: &str) -> Vec<Shown> {
     found
 }
 
-/// The output of a command that a shell runs with `tickwright` in its path.
+/// Returns the output of a command that a shell runs with `tickwright` in its path.
 fn run(command: &str) -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_tickwright")).parent().unwrap();
     let mut path = OsString::from(folder);

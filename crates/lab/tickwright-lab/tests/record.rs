@@ -19,17 +19,16 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Compiles `tests/record/NAME.c`. `None`, with the reason, where there is no compiler, or no
-    /// library that `more` names.
+    /// Compiles `tests/record/NAME.c`. Prints the reason and returns `None` if there is no
+    /// compiler, or no library that `more` names.
     fn program(&self, name: &str, more: &[&str]) -> Option<PathBuf> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/record/{name}.c"));
         let program = self.file(name);
         self.compiled(&source, &program, more).then_some(program)
     }
 
-    /// Compiles a program. Returns `false`, and prints the reason, if not even a program that does
-    /// nothing can be compiled with `more`. If only this program cannot be compiled, the test
-    /// fails.
+    /// Compiles a program. Returns `false`, and prints the reason, if even an empty program cannot
+    /// be compiled with `more`. If only this program cannot be compiled, the test fails.
     fn compiled(&self, source: &Path, program: &Path, more: &[&str]) -> bool {
         let compile = |source: &Path, program: &Path| {
             let compiler = std::env::var_os("CC").unwrap_or("cc".into());
@@ -89,7 +88,7 @@ impl Trace {
         self.by_source.get(source).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of the events of a source, in order.
+    /// Returns the names of the events of a source, in order.
     fn names(&self, source: &str) -> Vec<&'static str> {
         self.of(source).iter().map(|event| event.what.name()).collect()
     }
@@ -113,8 +112,8 @@ fn a_program_that_does_not_compile_is_skipped_only_where_its_library_is_missing(
     }
 }
 
-/// Runs a mode of `calls.c`, which ends with this code. Returns what the recorder says, and the
-/// trace.
+/// Runs a mode of `calls.c`, which must end with the exit code `code`. Returns the recorder's
+/// output, and the trace.
 fn calls(mode: &str, code: i32) -> Option<(String, Trace)> {
     let folder = Folder::new(mode);
     let program = folder.program("calls", &[])?;
@@ -209,8 +208,8 @@ fn a_cancelled_thread_leaves_its_wait() {
 #[test]
 fn errno_and_a_handler_in_a_wait_are_as_without_the_recorder() {
     let Some((_, trace)) = calls("signals", 0) else { return };
-    // A signal handler sleeps during a sleep of its thread: the outer sleep ends with the inner
-    // one.
+    // A signal handler sleeps during a sleep of its thread: the recording ends the outer sleep
+    // together with the inner one.
     let names = trace.names("sleep");
     let count = |name| names.iter().filter(|found| **found == name).count();
     assert_eq!(count("arm"), count("fire") + count("cancel"), "{names:?}");
@@ -335,7 +334,7 @@ fn children_that_outlive_the_program_are_recorded() {
     assert_eq!(Trace::read(&out).names("sleep"), ["arm", "fire"]);
 }
 
-/// Sends a signal to the recorder alone. A terminal would send Ctrl-C to the program too.
+/// Sends a signal only to the recorder. A terminal would send Ctrl-C to the program too.
 fn signalled(name: &str, signal: &str, code: i32) {
     let folder = Folder::new(name);
     let out = folder.file("out.twt");
@@ -351,7 +350,7 @@ fn signalled(name: &str, signal: &str, code: i32) {
     let sent = Command::new("kill").args([signal, &recorder.id().to_string()]).status().unwrap();
     assert!(sent.success());
     assert_eq!(recorder.wait().unwrap().code(), Some(code));
-    // The signal may come before the sleep. In each case the trace is complete.
+    // The signal can arrive before the sleep. In both cases the trace is complete.
     let names = Trace::read(&out).names("sleep");
     assert!(names.iter().all(|name| ["arm", "cancel"].contains(name)), "{names:?}");
 }
@@ -362,7 +361,7 @@ fn a_signal_to_the_recorder_ends_the_program_and_the_trace() {
     signalled("interrupt", "-INT", 128 + 2);
 }
 
-/// How often a process has gone to sleep: the recorder does so in each turn.
+/// Returns how often a process has gone to sleep, which the recorder does in each turn.
 fn turns(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
@@ -396,7 +395,7 @@ fn several_signals_within_a_second_reach_the_program_once() {
     assert_eq!(line(), "told\n");
     kill("-INT");
     let before = turns(id);
-    // On a busy machine, the second signal may come so late that it ends the recorder.
+    // On a busy machine, the second signal can arrive so late that it ends the recorder.
     while turns(id) < before.saturating_add(5) && recorder.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use tickwright_trace::{Reader, What};
 
-/// The events of each source by kind, and as "peak" the most timers of it that were pending.
+/// The number of events of each source by kind. "peak" is the largest number of the source's timers
+/// that were pending at once.
 type Counts = BTreeMap<(String, &'static str), u64>;
 
 /// Counts the events, and checks each against the state of its timer.

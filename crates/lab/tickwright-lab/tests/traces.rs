@@ -10,7 +10,8 @@ mod command;
 
 use command::{Folder, PROGRAM, holds, stderr, stdout};
 
-/// Three thousand timers of 50 ms. Of each three, two are cancelled after 10 ms and one expires.
+/// Three thousand timers of 50 ms. Two of every three timers are cancelled after 10 ms, and the
+/// third expires.
 fn csv() -> String {
     let mut events: Vec<(u64, String)> = Vec::new();
     for timer in 0..3000_u64 {
@@ -25,7 +26,7 @@ fn csv() -> String {
     format!("time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,site\n{}\n", lines.join("\n"))
 }
 
-/// A folder with `mine.twt`, the trace of [`csv`].
+/// Creates a folder with `mine.twt`, the trace of [`csv`].
 fn with_trace(name: &str) -> Folder {
     let folder = Folder::new(name);
     folder.write("mine.csv", csv());
@@ -35,7 +36,7 @@ fn with_trace(name: &str) -> Folder {
 }
 
 impl Folder {
-    /// What a command prints, with one blank between words.
+    /// Returns the output of a command, with one blank between words.
     #[track_caller]
     fn page(&self, line: &str) -> String {
         self.good(line).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -92,8 +93,8 @@ fn a_trace_of_waits_alone_gets_no_figures_and_says_what_to_do() {
     assert_eq!(found["series"].as_array().map(Vec::len), Some(0));
 }
 
-/// An import counts what it could not read, and what the source lost. Every page on the trace says
-/// so, and the results have the numbers.
+/// An import counts the events that it could not read and the events that the source lost. Every
+/// page about the trace states these counts, and the results have the numbers.
 #[test]
 fn what_is_missing_in_a_trace_is_said_on_every_page() {
     let folder = Folder::new("gaps");
@@ -135,7 +136,7 @@ fn what_is_missing_in_a_trace_is_said_on_every_page() {
         folder.good("report found.json --out page.html");
         holds(&folder.read("page.html"), &missing);
     }
-    // An export has the same, and brings it back.
+    // An export contains the same counts, and an import of the export restores them.
     let rows = [
         ",lost,,,,,,,,4711,the kernel's buffer was full",
         ",remark,,,,,,,,1,timer events could not be read and are left out",
@@ -160,7 +161,7 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
     let cases: [(&str, &[u8], &[&str]); 5] = [
         ("no.txt", b"nothing of a timer\n", &["'no.txt' cannot be imported: line 1: no line is a", guessed]),
         ("calls.txt", b"1795218604.8 close(3) = 0\n", &["it lists system calls", "perf record -a"]),
-        // A packed source is read as it is.
+        // A packed source is read without unpacking it first.
         ("bad.gz", b"\x1f\x8b\x08rubbish", &["'bad.gz' cannot be read: it cannot be unpacked"]),
         ("bad.csv", b"time_ns,kind,timer\n5,melt,7\n", &["line 2: kind is 'melt'"]),
         ("none.txt", b"", &["it is empty"]),
@@ -170,7 +171,7 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
         folder.refused(&format!("import {name} --out new.twt"), words);
         assert!(!folder.0.join("new.twt").exists(), "{name}");
     }
-    // A wrong guess says how to correct it.
+    // The error after a wrong guess says how to correct the guess.
     let output = folder.run("import mine.csv --source chrome --out new.twt");
     let said = stderr(&output);
     assert!(said.contains("cannot be imported") && !said.contains("taken for"), "{said}");
@@ -221,7 +222,7 @@ fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
         .refused("export mine.twt --out absent/mine.parquet", &["absent/mine.parquet", "cannot be written"]);
 }
 
-/// Before the trace is read: the answer does not depend on it.
+/// The error comes before the trace is read, because it does not depend on the trace.
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_build_without_parquet_says_how_to_get_it() {
@@ -245,7 +246,7 @@ fn a_full_disk_is_named() {
     }
 }
 
-/// The trace that the project was given for checks: a machine that sends a file by scp.
+/// The trace, which the project received for checks, is of a machine that sends a file by scp.
 #[test]
 fn it_does_not_matter_for_a_kernel_that_sends_a_file() {
     let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {
@@ -265,8 +266,8 @@ fn shell_in(folder: &Folder, words: &[&str], line: &str) -> Output {
     command.args(rest).args(["-c", line, PROGRAM]).current_dir(&folder.0).output().unwrap()
 }
 
-/// Every file of the command is written whole or not at all. A limit of the shell stands for a full
-/// disk: a write beyond it fails.
+/// Every file of the command is written as a whole or not at all. A limit of the shell simulates a
+/// full disk, because a write beyond the limit fails.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_file_and_no_other() {
@@ -274,7 +275,7 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
     folder.good("describe mine.twt --json=r.json");
     let before = folder.files();
     let limited = |words: &str| {
-        // One block is too few for each of them.
+        // One block is too small for each of these files.
         let line = format!("trap '' XFSZ; ulimit -f 1; exec \"$0\" {words}");
         let output = shell_in(&folder, &["sh"], &line);
         assert_eq!(output.status.code(), Some(3), "{words}: {}", stderr(&output));
@@ -297,12 +298,12 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
         fs::remove_file(folder.0.join("out")).unwrap();
         assert_eq!(folder.files(), before, "{words}: a draft is left");
     }
-    // Manual pages are files too.
+    // The rule also holds for manual pages.
     limited("man .");
     assert_eq!(folder.files(), before);
 }
 
-/// A mount point can be written but not replaced, and a draft needs no /proc.
+/// A mount point can be written but not replaced. A draft can be created without /proc.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_replaced_is_written_in_place() {
@@ -334,7 +335,7 @@ fn a_file_that_cannot_be_replaced_is_written_in_place() {
     assert!(folder.read("out") == folder.read("r.json"));
 }
 
-/// A descriptor that a shell opened is written through: the file behind it stays the same file.
+/// Output to a descriptor that a shell opened goes to the descriptor's file, which is not replaced.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_name_of_a_descriptor_replaces_no_file() {
@@ -357,7 +358,7 @@ fn the_name_of_a_descriptor_replaces_no_file() {
     }
 }
 
-/// What no file takes after a run is printed.
+/// If a result cannot be written to any file after a run, it is printed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_cannot_be_saved_is_printed() {
@@ -367,7 +368,8 @@ fn a_result_that_cannot_be_saved_is_printed() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(3), tables + &folder.read("r.json")));
 }
 
-/// A queue, a thread and a site whose names would retitle a terminal and break a table.
+/// The trace has a queue, a thread and a site whose names would change a terminal's title and break
+/// a table.
 #[test]
 fn names_of_a_trace_reach_no_terminal_and_no_markdown_as_they_are() {
     let folder = Folder::new("names");

@@ -1,9 +1,10 @@
 //! Counts the allocations of each thread. `bench --memory` needs the bytes per timer. A conformance
-//! clause says that a queue allocates nothing after a reserve. Counting costs two additions to
-//! thread-locals per allocation, about a nanosecond.
+//! clause requires that a queue allocates nothing after a reserve. Counting costs about a
+//! nanosecond per allocation, for two additions to thread-locals.
 //!
 //! A program that counts has `#[global_allocator] static ALLOCATOR: Counting = Counting;`. The
-//! functions are inlined there, so that they are compiled as fast as what is measured.
+//! functions are inlined there, so that they are compiled with the same optimization as the
+//! measured code.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
 use core::alloc::{GlobalAlloc, Layout};
@@ -37,8 +38,8 @@ pub fn allocations() -> u64 {
     ALLOCATIONS.get()
 }
 
-/// Bytes that this thread has allocated and not freed. Negative if it freed memory of other
-/// threads.
+/// Returns the bytes that this thread has allocated and not freed. The number is negative if the
+/// thread freed memory that other threads allocated.
 pub fn live_bytes() -> isize {
     LIVE.get()
 }
@@ -46,22 +47,23 @@ pub fn live_bytes() -> isize {
 /// Whether the system has refused memory to this process.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Makes the process exit with the code of [`LabError::Memory`] where the standard library aborts
-/// because memory was refused. The standard library has then printed the number of bytes.
+/// Makes the process exit with the code of [`LabError::Memory`] when the standard library aborts
+/// because the system refused memory. By then, the standard library has printed the number of
+/// bytes.
 ///
 /// # Errors
-/// The system refuses the signal handler for SIGABRT.
+/// If the system refuses the signal handler for SIGABRT.
 pub fn install() -> Result<(), LabError> {
     flag::register_conditional_shutdown(SIGABRT, LabError::MEMORY.into(), &REFUSED)
         .map(drop)
         .map_err(|source| LabError::io("watching for SIGABRT", source))
 }
 
-/// Checks before a run that `bytes` can be allocated now. Otherwise a refusal during the run would
+/// Checks, before a run, that `bytes` can be allocated, because a refusal during the run would
 /// abort the process. `what` names the purpose.
 ///
 /// # Errors
-/// [`LabError::Memory`], with advice.
+/// [`LabError::Memory`], with advice, if the bytes cannot be allocated.
 pub fn room(bytes: usize, what: &str) -> Result<(), LabError> {
     Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
         let mib = (bytes >> 20).max(1);
@@ -82,7 +84,7 @@ fn note(pointer: *mut u8, bytes: isize) -> *mut u8 {
     pointer
 }
 
-/// Converts a size; layouts have at most `isize::MAX` bytes.
+/// Converts a size. This cannot fail, because layouts have at most `isize::MAX` bytes.
 #[inline]
 fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)

@@ -8,7 +8,7 @@ use crate::interrupt;
 /// Runs a command to its end and returns its output. An interruption ends the command.
 ///
 /// # Errors
-/// The command cannot be started, or a pipe cannot be read.
+/// If the command cannot be started, or a pipe cannot be read.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = interrupt::collect(&mut child);

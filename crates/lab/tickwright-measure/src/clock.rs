@@ -1,5 +1,5 @@
-//! Clocks. Code that measures takes a [`Meter`], so that tests of statistics and tables need no
-//! real clock.
+//! Clocks. Code that measures takes a [`Meter`] as an argument, so that tests of statistics and
+//! tables need no real clock.
 
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -8,20 +8,22 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// A monotonic clock, in nanoseconds since an origin of the clock's own choice.
+/// A monotonic clock, in nanoseconds since an origin that the clock chooses.
 pub trait Meter {
-    /// The time, in ns.
+    /// Returns the time, in ns.
     fn now(&self) -> u64;
 
-    /// The date and the time of day in UTC: `2026-11-27T17:31:43Z`. `None` if the clock has none.
+    /// Returns the date and the time of day in UTC: `2026-11-27T17:31:43Z`. Returns `None` if the
+    /// clock does not know the date.
     fn date(&self) -> Option<String> {
         None
     }
 
-    /// The processor time of the calling thread, in ns since an origin of its own. Other programs
-    /// that use the processor meanwhile do not count. A reading may be a system call.
+    /// Returns the processor time of the calling thread, in ns since an origin of its own. The time
+    /// during which other programs use the processor does not count. A reading can cost a system
+    /// call.
     ///
-    /// A clock that knows no processor time returns [`now`](Self::now).
+    /// A clock that does not know the processor time returns [`now`](Self::now).
     fn cpu(&self) -> u64 {
         self.now()
     }
@@ -62,7 +64,7 @@ impl Meter for OsClock {
 /// Formats seconds since 1970-01-01T00:00:00Z as RFC 3339 does.
 fn utc(seconds: u64) -> String {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    // The calendar repeats every 400 years, which have 146,097 days.
+    // The calendar repeats every 400 years, or 146,097 days.
     let (mut day, mut year) = (seconds / 86_400 % 146_097, 1970 + seconds / 86_400 / 146_097 * 400);
     while day >= 365 + u64::from(leap(year)) {
         day -= 365 + u64::from(leap(year));
@@ -81,7 +83,7 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", day + 1)
 }
 
-/// A deterministic clock, for tests and for runs whose times nobody reads (`check`, and the runs
+/// A deterministic clock, for tests and for runs whose times are not used (`check`, and the runs
 /// that count memory). Each reading advances the clock: first by the scripted steps, then by
 /// `step`.
 #[derive(Debug)]
@@ -120,15 +122,15 @@ pub struct Calibration {
     pub cost_ns: f64,
     /// The 99th percentile of the time between two readings, in ns.
     pub cost_p99_ns: u64,
-    /// The smallest step above 0 that was seen, in ns; 0 when the clock never moved.
+    /// The smallest step above 0 that was seen, in ns; 0 if the clock never advanced.
     pub resolution_ns: u64,
 }
 
-/// Number of batches of readings. All batches together take about a millisecond.
+/// The number of batches of readings. All batches together take about a millisecond.
 const BATCHES: u32 = 64;
 const READINGS: u32 = 512;
 
-/// Measures the cost and the resolution of the clock, by its own readings.
+/// Measures the cost and the resolution of the clock, from the clock's own readings.
 pub fn calibrate(meter: &(impl Meter + ?Sized)) -> Calibration {
     let mut costs = Vec::new();
     let mut steps = Vec::new();

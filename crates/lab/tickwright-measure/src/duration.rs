@@ -16,7 +16,8 @@ const UNITS: [(&str, u64); 7] = [
 /// Parses the duration of a run, from a millisecond to a week; a value parser for the command line.
 ///
 /// # Errors
-/// The mistake, with the allowed range.
+/// If the text is not such a duration. The error describes the mistake and states the allowed
+/// range.
 pub fn parse(text: &str) -> Result<Duration, String> {
     within::<1_000_000, 604_800_000_000_000>(text)
 }
@@ -24,7 +25,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 /// Parses a duration from `LOW` to `HIGH` ns; a value parser for the command line.
 ///
 /// # Errors
-/// The mistake, with the allowed range.
+/// If the text is not such a duration. The error describes the mistake and states the allowed
+/// range.
 pub fn within<const LOW: u64, const HIGH: u64>(text: &str) -> Result<Duration, String> {
     let ns = nanoseconds(text).and_then(|ns| match ns {
         ns if ns < LOW => Err(format!("'{text}' is too short")),

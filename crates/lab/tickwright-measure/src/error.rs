@@ -16,8 +16,8 @@ pub enum LabError {
     /// Exit 2: the command line cannot be parsed. The text is the parser's message without the name
     /// of this program.
     Command(String),
-    /// Exit 3: a file could not be read or written after the run had begun. The code is 141 when
-    /// the reader of a pipe has gone.
+    /// Exit 3: a file could not be read or written after the run had begun. The code is 141 if the
+    /// reader of a pipe has closed it.
     Io {
         /// The operation, with the path.
         what: String,
@@ -58,7 +58,7 @@ impl LabError {
         Self::Io { what: what.into(), source }
     }
 
-    /// The exit code of the process.
+    /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
@@ -70,8 +70,8 @@ impl LabError {
         }
     }
 
-    /// Whether the reader of our output has gone, as when `head` has ended. A reader that has gone
-    /// needs no message.
+    /// Whether the reader of our output has closed it, for example because `head` has ended. In
+    /// that case, no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -81,7 +81,7 @@ impl LabError {
         matches!(self, Self::Io { .. }) && !self.is_broken_pipe()
     }
 
-    /// The exit code when nobody reads the output. It is the code of a process that SIGPIPE has
+    /// The exit code when nobody reads the output, which is the code of a process that SIGPIPE has
     /// ended.
     const BROKEN_PIPE: u8 = 141;
 

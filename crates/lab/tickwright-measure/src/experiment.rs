@@ -9,8 +9,8 @@
 //!
 //! `plan` refuses every request that can be refused before a run. No file is opened and nothing is
 //! measured before `plan` returns. `series`, `findings` and `sections` are pure functions, so tests
-//! call them without a clock. The driver opens the files and prints the report. The driver marks
-//! the report of an interrupted run.
+//! call them without a clock. The driver opens the files, prints the report, and marks the report
+//! of an interrupted run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
 use crate::result::{Finding, Label, Report, SCHEMA, Section, Series, default, findings_table, workload};
 
-/// What a run may use: a clock, other resources, and a list for notes.
+/// What a run is allowed to use: a clock, other resources, and a list for notes.
 pub struct Lab<'m> {
     /// The clock that measures.
     pub meter: &'m dyn Meter,
@@ -49,26 +49,26 @@ pub trait Experiment {
     /// The measured samples and counts, neither rounded nor formatted.
     type Data;
 
-    /// The name on the command line: `bench hold`.
+    /// Returns the name on the command line: `bench hold`.
     fn name(&self) -> String;
 
     /// Checks the request.
     ///
     /// # Errors
-    /// The mistake in the request, and what would be valid.
+    /// If the request has a mistake. The error describes it and says what would be valid.
     fn plan(&self) -> Result<Self::Plan, LabError>;
 
-    /// The request as names and values for the report, including defaults.
+    /// Returns the request, including defaults, as names and values for the report.
     fn parameters(&self, plan: &Self::Plan) -> Parameters;
 
-    /// The seed of all random choices.
+    /// Returns the seed of all random choices.
     fn seed(&self, _plan: &Self::Plan) -> Option<u64> {
         None
     }
 
-    /// Returns the words that define the work. Two results with other words measured other work.
-    /// Override this method if the seed and the parameters do not define the work alone, because a
-    /// file does.
+    /// Returns the words that define the work. Two results with different words measured different
+    /// work. Override this method if something other than the seed and the parameters, such as a
+    /// file, also defines the work.
     fn workload(&self, plan: &Self::Plan) -> String {
         workload::words(self.seed(plan), &self.parameters(plan))
     }
@@ -81,18 +81,19 @@ pub trait Experiment {
     /// Verifies answers, then measures.
     ///
     /// # Errors
-    /// The first wrong answer, or refused memory. An interruption is not an error: it is noted in
-    /// `lab`, and `run` returns the data measured so far.
+    /// If an answer is wrong (the error describes the first one) or the system refuses memory. An
+    /// interruption is not an error: it is noted in `lab`, and `run` returns the data measured so
+    /// far.
     fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
 
-    /// Returns every sample. A pure function.
+    /// Returns every sample. This is a pure function.
     fn series(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Series>;
 
-    /// Returns the conclusions from the samples. A pure function.
+    /// Returns the conclusions from the samples. This is a pure function.
     fn findings(&self, plan: &Self::Plan, data: &Self::Data) -> Vec<Finding>;
 
-    /// Returns the sections that a reader sees. A pure function. By default, these are the tables
-    /// and plots of the samples, and the findings.
+    /// Returns the sections that a reader sees. This is a pure function. By default, these are the
+    /// tables and plots of the samples, and the findings.
     fn sections(&self, plan: &Self::Plan, data: &Self::Data, findings: &[Finding]) -> Vec<Section> {
         let mut sections = default::sections(&self.series(plan, data));
         let bounded = findings.iter().any(|finding| finding.bound.is_some());
@@ -115,7 +116,7 @@ pub fn conduct<E: Experiment>(experiment: &E) -> Result<Report, LabError> {
 /// Runs an experiment whose request has been checked.
 ///
 /// # Errors
-/// Those of [`Experiment::run`].
+/// The errors of [`Experiment::run`].
 pub fn conduct_plan<E: Experiment>(
     experiment: &E,
     plan: &E::Plan,
@@ -150,8 +151,8 @@ pub fn conduct_plan<E: Experiment>(
 /// Runs an experiment, prints its report, and writes the report to the requested outputs.
 ///
 /// # Errors
-/// The errors of [`conduct`]; a file that cannot be written; [`LabError::Interrupted`] for a
-/// partial report.
+/// The errors of [`conduct`], an error if a file cannot be written, and [`LabError::Interrupted`]
+/// for a partial report.
 pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
     let files = output.open()?;

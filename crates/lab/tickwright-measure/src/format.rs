@@ -13,7 +13,7 @@ pub enum Format {
     Text,
     /// Thousands with a suffix: 500, 10k, 1M.
     Count,
-    /// Thousands apart: 403,320.
+    /// Thousands separated by commas: 403,320.
     Thousands,
     /// Nanoseconds without the unit, with fewer digits after the point for greater values: 9.5,
     /// 1234.
@@ -26,7 +26,7 @@ pub enum Format {
     Percent,
     /// A change in percent, with its sign: +1.1 %.
     Change,
-    /// The number of digits after the point.
+    /// A figure with this number of digits after the point.
     Fixed(u8),
 }
 
@@ -60,7 +60,7 @@ fn ns(value: f64) -> String {
     if value.abs() < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// Formats ns with three digits and a unit.
+/// Formats a time in ns with three digits and a unit.
 fn span(ns: f64) -> String {
     let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
     let (scale, unit) = units.into_iter().rev().find(|(scale, _)| ns.abs() >= *scale).unwrap_or(units[0]);
@@ -94,7 +94,7 @@ fn thousands(value: f64) -> String {
     out
 }
 
-/// Formats with at most three digits after the point, without trailing zeros.
+/// Formats a number with at most three digits after the point, without trailing zeros.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 pub struct Host {
     /// CPU model name.
     pub cpu: Option<String>,
-    /// Logical processors that this process may use.
+    /// The number of logical processors that this process is allowed to use.
     pub cores: usize,
     /// Frequency governor of the first processor.
     pub governor: Option<String>,
-    /// Whether the clock rate may rise above its nominal rate.
+    /// Whether the processor is allowed to exceed its nominal clock rate.
     pub turbo: Option<bool>,
     /// Whether two hardware threads share a core.
     pub smt: Option<bool>,
@@ -35,11 +35,11 @@ pub struct Host {
     pub vectors: Option<Cow<'static, str>>,
     /// The revision from which this program was built.
     pub revision: Option<Cow<'static, str>>,
-    /// The timer slack: how late the kernel may wake this process on purpose, in ns.
+    /// The timer slack, in ns: how late the kernel is allowed to wake this process on purpose.
     pub timer_slack_ns: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes at the start.
     pub load: Option<[f64; 3]>,
-    /// Main memory, bytes.
+    /// The size of the main memory, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
@@ -77,7 +77,7 @@ impl Host {
         }
     }
 
-    /// Returns the reasons to doubt figures from this machine; empty if there are none.
+    /// Returns the reasons to doubt figures from this machine; the list is empty if there are none.
     pub fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         if self.profile != "release" {
@@ -106,8 +106,8 @@ fn vectors() -> Option<&'static str> {
     of.into_iter().find_map(|(has, name)| has.then_some(name))
 }
 
-/// The name of the hypervisor: its letters in the processor's leaf, as they are known, or else what
-/// the system says of itself.
+/// Returns the name of the hypervisor: the known name for its letters in the processor's leaf or,
+/// without such letters, the name that the system states.
 fn hypervisor(leaf: Option<&str>) -> String {
     let known = match leaf {
         Some("KVMKVMKVM" | "Linux KVM Hv") => Some("KVM"),
@@ -122,7 +122,7 @@ fn hypervisor(leaf: Option<&str>) -> String {
     known.map(str::to_owned).or_else(own).unwrap_or_else(|| "a hypervisor without a name".into())
 }
 
-/// The twelve letters that a hypervisor writes into the processor's leaf 0x4000_0000.
+/// Returns the twelve letters that a hypervisor writes into the processor's leaf 0x4000_0000.
 #[cfg(target_arch = "x86_64")]
 fn leaf() -> Option<String> {
     let leaf = core::arch::x86_64::__cpuid(0x4000_0000);

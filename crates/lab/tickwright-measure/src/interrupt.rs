@@ -2,8 +2,9 @@
 //! the next sample and to write its results so far. A second signal ends the process. A command
 //! that measures nothing has no results to keep, so the first signal ends it: see [`at_once`].
 //!
-//! `timeout` sends SIGTERM twice: to its child, and to the process group, so a second signal within
-//! `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130 or 143.
+//! `timeout` sends SIGTERM twice, to its child and to the process group. Therefore a second signal
+//! within `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130
+//! or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[cfg(unix)]
@@ -28,7 +29,7 @@ struct Asked {
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
-/// How many [`AtOnce`] live.
+/// How many [`AtOnce`] values are alive.
 static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
 
 /// Files that are not complete yet. They are removed if a signal ends the process.
@@ -47,7 +48,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Installs the handlers of SIGINT and SIGTERM. Later calls do nothing.
 ///
 /// # Errors
-/// The system refuses a handler, or the thread that waits for the second signal.
+/// If the system refuses a handler or the thread that waits for the second signal.
 pub fn install() -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
@@ -110,20 +111,20 @@ fn children() -> MutexGuard<'static, Vec<u32>> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// While this value lives, the first signal ends the process; see [`at_once`].
+/// While this value is alive, the first signal ends the process; see [`at_once`].
 #[derive(Debug)]
 pub struct AtOnce(());
 
-/// Lets the first signal end the process, with the exit code of an interrupted run. A thread that
-/// reads a pipe cannot check [`requested`], because it may wait there for ever. While the returned
-/// value lives, there must be no results that an interruption should save. Files that are not
-/// complete are removed.
+/// Lets the first signal end the process, with the exit code of an interrupted run. This is for a
+/// thread that reads a pipe: it cannot check [`requested`], because the read can wait forever.
+/// While the returned value is alive, there must be no results that an interruption should save.
+/// Files that are not complete are removed.
 ///
 /// On a platform without Unix signals, only a signal that has already arrived ends the process.
 #[must_use]
 pub fn at_once() -> AtOnce {
     AT_ONCE.fetch_add(1, Ordering::SeqCst);
-    // The watcher may have handled the signal before the count rose.
+    // The watcher could have handled the signal before the count was incremented.
     if requested() {
         end_process();
     }
@@ -137,14 +138,14 @@ impl Drop for AtOnce {
 }
 
 /// The files that are removed if a signal ends the process. A file is created and listed under one
-/// lock, so no signal falls between the two.
+/// lock, so no signal can arrive between the two steps.
 pub(crate) fn drafts() -> MutexGuard<'static, Vec<PathBuf>> {
     DRAFTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends the process after a signal, and removes files that are not complete.
 fn end_process() -> ! {
-    // The lock is held to the end, so that no other draft is created.
+    // The lock is held until the process ends, so that no other draft is created.
     let drafts = drafts();
     for draft in drafts.iter() {
         let _ = fs::remove_file(draft);
@@ -152,18 +153,18 @@ fn end_process() -> ! {
     signal_hook::low_level::exit(exit_code().into())
 }
 
-/// While this value lives, an interruption also ends the child; see [`passing_on`].
+/// While this value is alive, an interruption also ends the child; see [`passing_on`].
 #[derive(Debug)]
 pub struct PassingOn(u32);
 
 /// Passes an interruption on to `child` as SIGTERM. A signal from a terminal reaches the whole
-/// process group, but a signal from `kill` reaches this process alone.
+/// process group, but a signal from `kill` reaches only this process.
 ///
-/// Drop the returned value before you wait for the child. After the wait, another process may have
+/// Drop the returned value before you wait for the child. After the wait, another process can have
 /// the child's id.
 pub fn passing_on(child: &Child) -> PassingOn {
     children().push(child.id());
-    // The signal may have arrived before the child was registered.
+    // The signal could have arrived before the child was registered.
     if requested() {
         end(child.id());
     }
@@ -179,7 +180,7 @@ impl Drop for PassingOn {
 /// Waits for a child whose outputs are pipes, and returns them. An interruption ends the child.
 ///
 /// # Errors
-/// A pipe cannot be read.
+/// If a pipe cannot be read.
 pub(crate) fn collect(child: &mut Child) -> io::Result<Output> {
     let told = passing_on(child);
     let said = child.stderr.take().map(|pipe| thread::spawn(move || all_of(pipe)));
@@ -195,8 +196,8 @@ fn all_of(mut pipe: impl Read) -> io::Result<Vec<u8>> {
     pipe.read_to_end(&mut text).map(|_| text)
 }
 
-/// Starts a thread that passes the first signal on to the children, and ends the process at the
-/// second one. With [`AtOnce`], the first signal ends the process.
+/// Starts a thread that passes the first signal on to the children and ends the process at the
+/// second signal. While an [`AtOnce`] is alive, the first signal ends the process.
 #[cfg(unix)]
 fn watch() -> io::Result<()> {
     use std::os::unix::net::UnixStream;

@@ -16,7 +16,7 @@ impl<const LOW: u64, const HIGH: u64> Within<LOW, HIGH> {
     /// Parses `500`, `10_000`, `10k` or `1M`; a value parser for the command line.
     ///
     /// # Errors
-    /// A message that says what is wrong and states the range.
+    /// If the text is not a valid number. The message says what is wrong and states the range.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (digits, unit) = match text.strip_suffix(['k', 'K']) {
             Some(digits) => (digits, 1000),

@@ -29,16 +29,17 @@ pub fn command_line() -> String {
 /// Returns standard output.
 ///
 /// # Errors
-/// The program was started with standard output closed. The standard library then opens /dev/null
-/// in its place, which takes every write.
+/// If the program was started with standard output closed. In that case the standard library opens
+/// /dev/null instead, which accepts every write.
 pub fn stdout() -> io::Result<Stdout> {
     if closed::stdout_was_closed() { Err(closed::error()) } else { Ok(io::stdout()) }
 }
 
-/// Writes a block to standard output. Unlike `println!` it does not panic when the reader has gone.
+/// Writes a block to standard output. Unlike `println!`, it does not panic if the reader has closed
+/// standard output.
 ///
 /// # Errors
-/// Standard output is closed or full.
+/// If standard output is closed or full.
 pub fn print(text: &str) -> Result<(), LabError> {
     stdout()
         .and_then(|out| {
@@ -61,9 +62,9 @@ pub fn ended(program: &str, result: Result<(), LabError>) -> ExitCode {
     error.exit_code()
 }
 
-/// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!` it does
-/// not panic when standard error is closed or full. The exit code of the process still says how the
-/// command ended.
+/// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!`, it does
+/// not panic if standard error is closed or full, because the exit code of the process still says
+/// how the command ended.
 pub fn message(said: &str) {
     let _ = io::stderr().lock().write_all(text::plain(said).as_bytes());
 }

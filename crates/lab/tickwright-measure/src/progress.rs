@@ -14,12 +14,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar of `steps` steps of equal length.
+    /// Creates a bar of `steps` steps of equal length.
     pub fn steps(steps: u64, what: impl Into<Cow<'static, str>>) -> Self {
         Self::styled(ProgressBar::new(steps), "{prefix} {wide_bar} {pos}/{len}, {eta} left  {msg}", what)
     }
 
-    /// A bar that fills over `duration`; [`at`](Self::at) sets its position.
+    /// Creates a bar that fills over `duration`; [`at`](Self::at) sets its position.
     pub fn lasting(duration: Duration, what: impl Into<Cow<'static, str>>) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self::styled(ProgressBar::new(millis), "{prefix} {wide_bar} {percent} %, {eta} left  {msg}", what)
@@ -40,16 +40,16 @@ impl Progress {
 
     /// Writes a line to standard error, above the bar. The line is also written if no bar is drawn.
     pub fn say(&self, line: &str) {
-        // An error is ignored: a run does not fail because nobody reads the line.
+        // An error is ignored: a run must not fail because nobody reads the line.
         self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
     }
 
-    /// One step is done.
+    /// Advances the bar by one step.
     pub fn step(&self) {
         self.bar.inc(1);
     }
 
-    /// Sets the elapsed time of a lasting run.
+    /// Sets the elapsed time of a bar that [`lasting`](Self::lasting) created.
     pub fn at(&self, elapsed: Duration) {
         self.bar.set_position(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
     }

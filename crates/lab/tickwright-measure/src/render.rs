@@ -17,7 +17,8 @@ pub use crate::format::Format;
 use crate::result::Report;
 use crate::text::{name, plain};
 
-/// The machine, the build, the date, the clock and the hash of the work, in a line each.
+/// Returns the machine, the build, the date, the clock and the hash of the work, each on its own
+/// line.
 fn about(report: &Report) -> String {
     let date = report.started.as_ref().map(|date| format!("date   {}\n", name(date)));
     let clock = report.clock.as_ref().map(|clock| format!("clock  {clock}\n"));

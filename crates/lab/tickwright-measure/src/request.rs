@@ -1,4 +1,4 @@
-//! Arguments of experiments as values, and back as words.
+//! Converts arguments of experiments from words to values, and back.
 
 use clap::{Args, Parser, ValueEnum};
 
@@ -47,7 +47,7 @@ pub fn names<V: ValueEnum>(choices: &[V]) -> String {
     choices.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
-/// The chosen values without repetition, in the order of their declaration.
+/// Returns the chosen values without repetition, in the order of their declaration.
 pub fn once<V: ValueEnum + PartialEq>(chosen: &[V]) -> Vec<V> {
     V::value_variants().iter().filter(|choice| chosen.contains(choice)).cloned().collect()
 }

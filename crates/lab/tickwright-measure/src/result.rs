@@ -35,8 +35,8 @@ pub use self::finding::{Claim, Finding, table as findings_table};
 pub use self::section::{Axis, Block, Cell, Column, Curve, Mark, Plot, Section, Table};
 pub use self::series::{Better, Label, Labels, Series, Unit, labels};
 
-/// The version of the layout. The version rises when a field disappears or changes its meaning; new
-/// fields do not raise it.
+/// The version of the layout. The version increases when a field is removed or changes its meaning,
+/// but not when a field is added.
 pub const SCHEMA: u32 = 2;
 
 /// The result of one run of one command.
@@ -47,13 +47,13 @@ pub struct Report {
     pub schema: u32,
     /// The experiment, as the command line names it: `bench hold`.
     pub experiment: String,
-    /// What was typed.
+    /// The command line that the user typed.
     pub command: String,
     /// When the run began, in UTC: `2026-11-27T17:31:43Z`. Missing in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
-    /// Whether SIGINT or SIGTERM stopped the run early: figures are then missing or rest on fewer
-    /// rounds.
+    /// Whether SIGINT or SIGTERM stopped the run early: figures are then missing or are based on
+    /// fewer rounds.
     pub interrupted: bool,
     /// The machine and the build.
     pub host: Host,
@@ -64,8 +64,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The hash of the work that was measured: 64 bits in hexadecimal. Results of equal work have
-    /// equal hashes, whatever structures and how many rounds they have. Missing in results of older
-    /// versions.
+    /// equal hashes, regardless of their structures and of the number of rounds. Missing in results
+    /// of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// The parameters of the request, by name, including defaults.
@@ -78,26 +78,26 @@ pub struct Report {
     pub series: Vec<Series>,
     /// The conclusions from the samples.
     pub findings: Vec<Finding>,
-    /// What a reader sees.
+    /// The sections that a reader sees.
     pub sections: Vec<Section>,
 }
 
 impl Report {
-    /// The first series of a name whose labels include all of `wanted`.
+    /// Returns the first series of a name whose labels include all of `wanted`.
     #[must_use]
     pub fn find(&self, name: &str, wanted: &Labels) -> Option<&Series> {
         let has = |series: &&Series| wanted.iter().all(|(key, value)| series.labels.get(key) == Some(value));
         self.series.iter().filter(|series| series.name == name).find(has)
     }
 
-    /// The plots of all sections, in order.
+    /// Returns the plots of all sections, in order.
     pub fn plots(&self) -> impl Iterator<Item = &Plot> {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
         blocks.filter_map(|block| if let Block::Plot(plot) = block { Some(plot) } else { None })
     }
 }
 
-/// A report without a result, for tests.
+/// Creates a report without a result, for tests.
 #[cfg(test)]
 pub(crate) fn empty(experiment: &str) -> Report {
     Report {

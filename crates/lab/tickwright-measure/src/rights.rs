@@ -7,8 +7,8 @@ use core::num::NonZeroU64;
 
 /// Sets the timer slack of this thread to the least value, until this guard is dropped.
 ///
-/// The slack is how late the system may wake a thread on purpose, to save power: 50 us by default.
-/// The slack belongs to the thread, so the guard cannot leave the thread.
+/// The slack is how late the system is allowed to wake a thread in order to save power. The default
+/// is 50 us. The slack belongs to the thread, so the guard cannot leave the thread.
 #[derive(Debug)]
 pub struct LeastSlack {
     #[cfg(target_os = "linux")]
@@ -17,10 +17,10 @@ pub struct LeastSlack {
 }
 
 impl LeastSlack {
-    /// Asks for a slack of 1 ns.
+    /// Requests a slack of 1 ns.
     ///
     /// # Errors
-    /// The reason why the slack stays unchanged.
+    /// If the slack stays unchanged. The error is the reason.
     #[cfg(target_os = "linux")]
     pub fn ask() -> Result<Self, String> {
         use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -36,10 +36,10 @@ impl LeastSlack {
         }
     }
 
-    /// Requests nothing: only Linux has a timer slack.
+    /// Requests nothing, because only Linux has a timer slack.
     ///
     /// # Errors
-    /// Always: this system has no control of the timer slack.
+    /// Always, because this system cannot set the timer slack.
     #[cfg(not(target_os = "linux"))]
     pub fn ask() -> Result<Self, String> {
         Err("no absolute sleep and no control of the timer slack on this system: wake-ups are late".into())
@@ -50,7 +50,7 @@ impl Drop for LeastSlack {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         if self.before.is_some() {
-            // A greater slack needs no privilege.
+            // Setting a greater slack needs no privilege.
             let _ = rustix::thread::set_current_timer_slack(self.before);
         }
     }
@@ -60,8 +60,8 @@ impl Drop for LeastSlack {
 #[must_use]
 pub fn is_real_time() -> bool {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in parentheses and may contain blanks; field 3 follows
-    // it.
+    // The second field is the program's name in parentheses and can contain blanks; field 3 follows
+    // the name.
     let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(41 - 3));
     matches!(policy, Some("1" | "2"))
 }
@@ -71,10 +71,10 @@ mod tests {
     use super::*;
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
-    /// A part of the tour must not run under the rights of the part before it.
+    /// A part of the tour must not run with the rights of the previous part.
     #[test]
     fn the_timer_slack_is_given_back() {
-        // The test runs in a thread of its own, since the slack belongs to a thread.
+        // The test runs in a separate thread, because the slack belongs to a thread.
         let seen = std::thread::spawn(|| {
             set_current_timer_slack(NonZeroU64::new(70_000)).unwrap();
             let before = current_timer_slack().unwrap();

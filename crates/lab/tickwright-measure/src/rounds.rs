@@ -1,16 +1,16 @@
-//! Lanes that take turns: each lane is sampled once in a round, in random order.
+//! Runs lanes alternately: each lane is sampled once per round, in random order.
 //!
 //! ```text
 //! round 0 (warms up)   cell 0: lane 2, lane 0, lane 1   cell 1: lane 0, lane 1, lane 2
 //! round 1              cell 0: lane 1, lane 2, lane 0   cell 1: ...
 //! ```
 //!
-//! A cell is one quantity that is measured on every lane: most runs have one cell. Cells keep their
-//! order, since one cell may prepare the next.
+//! A cell is one quantity that is measured on every lane, and most runs have only one cell. Cells
+//! keep their order, because a cell can prepare the next one.
 //!
-//! A disturbance of the machine affects the lanes of a round alike, so ratios are taken round by
-//! round. All lanes therefore have the same number of samples: an interrupted round counts on no
-//! lane.
+//! A disturbance of the machine affects all lanes of a round alike, so ratios are computed round by
+//! round. All lanes therefore need the same number of samples, and an interrupted round counts for
+//! no lane.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -33,11 +33,11 @@ pub struct Rounds {
 pub struct Turn {
     /// The round, from 0 on, including the warm-up round.
     pub round: usize,
-    /// What is measured.
+    /// The cell that is measured.
     pub cell: usize,
-    /// The number of lanes that had their turn before, in this cell and round.
+    /// The number of lanes that had their turn earlier in this cell and round.
     pub place: usize,
-    /// Whose turn it is.
+    /// The lane to sample.
     pub lane: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct Taken<S> {
 }
 
 impl<S> Taken<S> {
-    /// The samples of each lane in the first cell, in the order of rounds.
+    /// Returns the samples of each lane in the first cell, in the order of rounds.
     #[must_use]
     pub fn lanes(self) -> Vec<Vec<S>> {
         self.cells.into_iter().next().unwrap_or_default()
@@ -73,21 +73,21 @@ impl Rounds {
         Self { counted, warm_up: 1, cells: 1, random: Pcg64Mcg::seed_from_u64(seed ^ ORDER) }
     }
 
-    /// The first round counts as well: there is no warm-up.
+    /// Removes the warm-up round, so that the first round counts too.
     #[must_use]
     pub fn without_warm_up(mut self) -> Self {
         self.warm_up = 0;
         self
     }
 
-    /// Each round measures this number of cells.
+    /// Sets the number of cells that each round measures.
     #[must_use]
     pub fn cells(mut self, cells: usize) -> Self {
         self.cells = cells;
         self
     }
 
-    /// The number of rounds, including the warm-up round.
+    /// Returns the number of rounds, including the warm-up round.
     #[must_use]
     pub fn len(&self) -> usize {
         self.warm_up + self.counted
@@ -99,7 +99,7 @@ impl Rounds {
         self.len() == 0
     }
 
-    /// Takes the samples of `lanes` lanes. A second call uses other orders.
+    /// Takes the samples of `lanes` lanes. A second call uses different random orders.
     ///
     /// # Errors
     /// The first error of `sample`.
@@ -111,8 +111,8 @@ impl Rounds {
         self.run_while(lanes, || true, sample)
     }
 
-    /// Like [`run`](Self::run), but stops when `more` returns `false`. `more` is called before each
-    /// round, once there are enough rounds for an interval.
+    /// Like [`run`](Self::run), but stops when `more` returns `false`. As soon as there are enough
+    /// rounds for an interval, `more` is called before each further round.
     ///
     /// # Errors
     /// The first error of `sample`.
@@ -126,8 +126,8 @@ impl Rounds {
     }
 
     /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM.
-    /// The function is called before each sample. When it returns `true`, the run ends as
-    /// interrupted.
+    /// `stop` is called before each sample. When it returns `true`, the run ends as an interrupted
+    /// one.
     ///
     /// # Errors
     /// The first error of `sample`.
@@ -161,8 +161,8 @@ impl Rounds {
         Ok(Taken { cells, interrupted })
     }
 
-    /// Calls `sample` for each turn until it returns `false`. Returns whether `stop` ended the run.
-    /// It is compiled once, whatever is sampled.
+    /// Calls `sample` for each turn until `sample` returns `false`. Returns whether `stop` ended
+    /// the run. This function does not depend on the type of the samples, so it is compiled once.
     fn each(
         &mut self,
         lanes: usize,
@@ -191,7 +191,8 @@ impl Rounds {
     }
 }
 
-/// Separates the random orders from the work that callers draw from the same seed.
+/// Mixed into the seed, so that the random orders are independent of the work that callers draw
+/// from the same seed.
 const ORDER: u64 = 0x5f0f_1e5c_a11d_1ce5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Medians, spreads and intervals of few samples, and running figures of very many.
+//! Medians, spreads and intervals of few samples, and running figures of very many samples.
 
 pub mod rank;
 pub mod verdict;
@@ -10,7 +10,7 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 pub use self::rank::Shift;
 pub use self::verdict::{Bound, TIE, Verdict};
 
-/// The least coverage at which an interval decides.
+/// The least coverage at which an interval decides a comparison.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// With fewer rounds no interval reaches [`CONFIDENCE`].
@@ -21,7 +21,7 @@ pub const FEWEST_ROUNDS: u64 = 6;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower end.
+    /// The lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
@@ -34,21 +34,21 @@ pub struct Interval {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many.
+    /// The number of samples.
     pub samples: usize,
     /// The middle sample, or the mean of the middle two.
     pub median: f64,
-    /// Median absolute deviation from the median.
+    /// The median absolute deviation from the median.
     pub mad: f64,
-    /// The smallest.
+    /// The smallest sample.
     pub min: f64,
-    /// The largest.
+    /// The largest sample.
     pub max: f64,
-    /// Of the median.
+    /// The interval of the median.
     pub interval: Interval,
 }
 
-/// Summarises samples; `None` if there are none. Samples that are NaN are left out.
+/// Summarizes samples. Returns `None` if there are no samples. Samples that are NaN are left out.
 pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -66,27 +66,27 @@ pub fn summarise(samples: impl IntoIterator<Item = f64>) -> Option<Summary> {
     })
 }
 
-/// Summarises `measured / reference` round by round. Both share a round's disturbances, so the
-/// ratio of a round is steadier than the ratio of two medians.
+/// Summarizes the ratios `measured / reference` of the rounds. A disturbance of a round affects
+/// both values, so the ratio of a round is steadier than the ratio of two medians.
 pub fn ratios(measured: &[f64], reference: &[f64]) -> Option<Summary> {
     summarise(measured.iter().zip(reference).map(|(m, r)| m / r))
 }
 
-/// The median of the finite samples; `None` without any.
+/// Returns the median of the finite samples, or `None` if there are none.
 #[must_use]
 pub fn median(samples: &[f64]) -> Option<f64> {
     summarise(samples.iter().copied()).map(|summary| summary.median)
 }
 
-/// The mean of the samples that are numbers; NaN if there are none.
+/// Returns the mean of the samples that are numbers, or NaN if there are none.
 #[must_use]
 pub fn mean(samples: &[f64]) -> f64 {
     let numbers = samples.iter().filter(|x| x.is_finite());
     numbers.clone().sum::<f64>() / numbers.count() as f64
 }
 
-/// The least sample that at least this share of the samples does not exceed; `None` without
-/// samples.
+/// Returns the least sample that at least this share of the samples does not exceed, or `None`
+/// without samples.
 #[must_use]
 pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
@@ -103,8 +103,8 @@ fn middle(sorted: &[f64]) -> f64 {
 /// The most samples for which the interval is computed by an exact sum.
 const MOST_SUMMED: usize = 1000;
 
-/// The k-th smallest and k-th largest of n samples enclose the median, unless fewer than k samples
-/// lie on one side of it. The number of samples on one side is binomial(n, 1/2).
+/// The k-th smallest and the k-th largest of n samples enclose the median, unless fewer than k
+/// samples are on one side of the median. The number of samples on one side is binomial(n, 1/2).
 fn median_interval(sorted: &[f64]) -> Interval {
     let n = sorted.len();
     // Near n = 1075, 0.5^n is 0 in floating point, so the sum below would fail. For that many
@@ -130,8 +130,8 @@ fn median_interval(sorted: &[f64]) -> Interval {
     Interval { low: sorted[at], high: sorted[n - 1 - at], coverage }
 }
 
-/// The probability that tosses of a fair coin split at least as unevenly as `one` to `other`; 1
-/// without a toss. Two-sided.
+/// Returns the two-sided probability that tosses of a fair coin split at least as unevenly as `one`
+/// to `other`, or 1 without a toss.
 pub fn sign_test(one: u64, other: u64) -> f64 {
     let few = one.min(other);
     Binomial::new(0.5, one + other).map_or(1.0, |split| (2.0 * split.cdf(few)).min(1.0))
@@ -156,7 +156,7 @@ impl Default for Running {
 }
 
 impl Running {
-    /// One more sample.
+    /// Adds a sample.
     #[inline]
     pub fn push(&mut self, sample: u64) {
         self.count += 1;
@@ -167,32 +167,32 @@ impl Running {
         self.squares += from_old_mean * (sample as f64 - self.mean);
     }
 
-    /// How many.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest sample; 0 without samples.
+    /// Returns the smallest sample, or 0 without samples.
     pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// The largest sample; 0 without samples.
+    /// Returns the largest sample, or 0 without samples.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean; 0 without samples.
+    /// Returns the mean, or 0 without samples.
     pub fn avg(&self) -> f64 {
         self.mean
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn total(&self) -> f64 {
         self.mean * self.count as f64
     }
 
-    /// Standard deviation with n - 1; 0 for fewer than two samples.
+    /// Returns the standard deviation with the divisor n - 1, or 0 for fewer than two samples.
     pub fn stddev(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
@@ -215,26 +215,26 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// An empty one. Creates an empty distribution, whose memory stays constant.
+    /// Creates an empty distribution, whose memory stays constant.
     pub fn new() -> Self {
         // The bounds are valid for hdrhistogram: low >= 1, high >= 2 * low, at most 5 digits.
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constant bounds are valid");
         Self { running: Running::default(), histogram }
     }
 
-    /// One more sample.
+    /// Adds a sample.
     #[inline]
     pub fn push(&mut self, ns: u64) {
         self.running.push(ns);
         self.histogram.saturating_record(ns);
     }
 
-    /// Count, extremes, mean and deviation.
+    /// Returns the count, the extremes, the mean and the deviation.
     pub fn running(&self) -> &Running {
         &self.running
     }
 
-    /// The value in ns that `percent` of the samples do not exceed; 0 without samples.
+    /// Returns the value in ns that `percent` of the samples do not exceed, or 0 without samples.
     pub fn percentile(&self, percent: f64) -> u64 {
         self.histogram.value_at_percentile(percent).min(self.running.max())
     }

@@ -6,7 +6,8 @@ use std::io::{self, IsTerminal};
 
 use crate::format::Format;
 
-/// Whether standard output may be colored: it is a terminal that understands escape sequences.
+/// Whether standard output can be colored, because it is a terminal that understands escape
+/// sequences.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }
@@ -39,12 +40,12 @@ pub fn text<S: ToString>(heading: impl IntoIterator<Item = S>) -> Table {
 }
 
 impl Table {
-    /// Adds a row below.
+    /// Adds a row at the end.
     pub fn add_row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
     }
 
-    /// Aligns columns to the right, as figures are.
+    /// Aligns columns to the right, as is usual for figures.
     #[must_use]
     pub fn aligned(mut self, right: impl IntoIterator<Item = bool>) -> Self {
         self.right = right.into_iter().collect();
@@ -52,7 +53,7 @@ impl Table {
     }
 }
 
-/// Returns the table as lines without trailing blanks. The heading is bold if the terminal takes
+/// Returns the table as lines without trailing blanks. The heading is bold if the terminal supports
 /// styles.
 pub fn show(table: &Table) -> String {
     let width = |at: usize| {
@@ -72,12 +73,12 @@ pub fn show(table: &Table) -> String {
     table.rows.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A duration in ns: [`Format::Ns`].
+/// Formats a duration in ns: [`Format::Ns`].
 pub fn ns(value: f64) -> String {
     Format::Ns.write(value)
 }
 
-/// A count: [`Format::Count`].
+/// Formats a count: [`Format::Count`].
 pub fn count(n: usize) -> String {
     Format::Count.write(n as f64)
 }

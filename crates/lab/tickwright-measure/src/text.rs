@@ -1,4 +1,4 @@
-//! Text from outside: files that a user names, and words that a terminal shows.
+//! Text from untrusted sources: files that a user names, and words that a terminal shows.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -13,7 +13,7 @@ pub const SHORT: u64 = 1 << 20;
 
 /// Reads a text file of at most `most` bytes; `-` is standard input. The limit exists because a
 /// device such as /dev/zero has no end. The first signal ends the process while it reads, because a
-/// pipe may be silent.
+/// pipe can stay without data.
 ///
 /// # Errors
 /// The error of the system, or an error if the file is too long or is not text.
@@ -30,11 +30,11 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
 }
 
 /// Returns `text` with its control characters escaped. An escape sequence would otherwise reach the
-/// terminal. Characters that turn the direction of writing are escaped too, because they reorder
-/// the line that a reader sees. Line ends and tabs stay.
+/// terminal. Characters that change the writing direction are escaped too, because they reorder the
+/// line that a reader sees. Line ends and tabs stay.
 ///
 /// Each form of a result (terminal, Markdown, HTML, SVG) escapes every text by this function or by
-/// [`name`], because a file from a stranger may hold any text.
+/// [`name`], because a file from an untrusted source can contain any text.
 pub fn plain(text: &str) -> String {
     escaped(text, |letter| !matches!(letter, '\n' | '\t'))
 }
@@ -46,7 +46,7 @@ pub fn name(text: &str) -> String {
 }
 
 fn escaped(text: &str, also: impl Fn(char) -> bool) -> String {
-    // The characters of Unicode's property Bidi_Control, and its separators of lines.
+    // The characters of Unicode's property Bidi_Control, and Unicode's line separators.
     let turns = |letter: char| matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -63,12 +63,12 @@ fn escaped(text: &str, also: impl Fn(char) -> bool) -> String {
 #[derive(Debug)]
 pub struct Plain<W: Write> {
     to: W,
-    /// The beginning of a line.
+    /// The beginning of a line that is not complete yet.
     line: Vec<u8>,
 }
 
 impl<W: Write> Plain<W> {
-    /// Writes to `to`.
+    /// Creates a writer to `to`.
     pub fn new(to: W) -> Self {
         Self { to, line: Vec::new() }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(name("a\nb\tc\u{1b}[2J\u{202e}d \u{e4}"), "a\\nb\\tc\\u{1b}[2J\\u{202e}d \u{e4}");
     }
 
-    /// The forms of a result that a terminal shows may come in any pieces.
+    /// A result that a terminal shows can be written in pieces of any size.
     #[test]
     fn a_stream_is_plain_in_whatever_pieces_it_comes() {
         let text = "a\u{1b}]0;x\u{7}\u{9b}2J\u{e4}\u{a9},b\r\n\u{200f}c\u{202e}d";

@@ -1,4 +1,4 @@
-//! Samples in turns: each lane once per round, in random order.
+//! Samples lanes alternately: each lane once per round, in random order.
 
 use crate::error::LabError;
 use crate::progress::Progress;
@@ -16,11 +16,11 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Samples all lanes and keeps the samples of complete rounds. With more than one round, a
-    /// first round is added as a warm-up, and its samples are dropped.
+    /// Samples all lanes and keeps the samples of complete rounds. If there is more than one round,
+    /// a warm-up round is added before them, and its samples are dropped.
     ///
     /// # Errors
-    /// Errors of `sample`.
+    /// The errors of `sample`.
     pub fn run<S>(
         &self,
         lanes: &[String],

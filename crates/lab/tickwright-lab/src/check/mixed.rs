@@ -20,8 +20,8 @@ const OPERATIONS: u32 = 5000;
 /// Delays are below this bound. The bound is small, so that many deadlines are equal.
 const FAR: u64 = 200;
 
-/// Runs the mix on a structure. Returns how many operations agreed with the oracle; the error names
-/// one that did not.
+/// Runs the mix on a structure. Returns how many operations agreed with the oracle. The error names
+/// an operation that did not agree.
 pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
     if !registry::holds(structure, TIMERS as usize).map_err(|error| error.to_string())? {
         return Ok("bounded below the mix".into());
@@ -35,7 +35,7 @@ pub(super) fn check(structure: &'static Structure) -> Result<String, String> {
     })
 }
 
-/// Runs the same mix on a structure without an exact order. The ledger verifies its deliveries.
+/// Runs the same mix on a structure without an exact order. The ledger verifies the deliveries.
 fn mix_granular(queue: &mut dyn Erased, lateness: fn(u64) -> u64) -> Result<String, String> {
     let mut ledger = Ledger::new(lateness);
     let mut rng = Pcg64::seed_from_u64(1);
@@ -85,7 +85,7 @@ fn mix(structure: &Structure, queue: &mut dyn Erased) -> Result<String, String> 
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
     // The deadline of each armed timer. The deadline shows which timer a structure chose among
-    // equals.
+    // timers of equal deadline.
     let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
     let mut now = 0;
     for step in 0..OPERATIONS {
@@ -139,8 +139,8 @@ fn mix(structure: &Structure, queue: &mut dyn Erased) -> Result<String, String> 
             // Re-arms only due timers, so that no queue's time runs ahead of the mix.
             (8, _) if structure.exact_head && oracle.head().is_some_and(|head| head <= now) => {
                 let expected = oracle.head();
-                // The deadline is at or after `now`, because a queue may move a deadline that lies
-                // in its past.
+                // The deadline is at or after `now`, because a queue is allowed to move a deadline
+                // that is in the past.
                 let delay = now - expected.unwrap_or(now) + rng.random_range(0..FAR);
                 let taken = queue.pop_and_reinsert(delay);
                 let agrees = taken.map(|(_, expiry)| expiry) == expected

@@ -1,4 +1,4 @@
-//! What is said of each command beside its own help: for whom it is, and examples.
+//! Texts about each command in addition to its own help: for whom the command is, and examples.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use crate::experiments;
 /// A command of `tickwright list`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Audience {
-    /// What is typed.
+    /// The words that a user types.
     pub(crate) command: String,
-    /// For whom it is.
+    /// For whom the command is.
     pub(crate) whom: &'static str,
-    /// What it does, as its help begins.
+    /// What the command does, which is the first line of its help.
     pub(crate) what: String,
 }
 
-/// The path of each command, for whom it is, and its examples as its help shows them. The path of
-/// the tour is empty. A command that `list` does not show is for nobody.
+/// Returns the path of each command, for whom the command is, and its examples as its help shows
+/// them. The path of the tour is empty. A command that `list` does not show is for nobody.
 pub(super) fn entries() -> impl Iterator<Item = (&'static str, Option<&'static str>, &'static str)> {
     include_str!("commands.txt").split("== ").skip(1).map(|entry| {
         let (head, examples) = entry.split_once('\n').unwrap_or((entry, ""));
@@ -37,8 +37,8 @@ pub(crate) fn audience(cli: &clap::Command) -> Vec<Audience> {
     entries().filter_map(of).collect()
 }
 
-/// The examples of a command as its help ends with them; empty if it has none. Those of an
-/// experiment stand in its file.
+/// Returns the examples of a command, with which its help ends, or an empty text if it has none.
+/// The examples of an experiment are in its file.
 pub(super) fn examples(path: &str) -> String {
     let own = entries().find(|(of, ..)| *of == path).map(|(.., examples)| examples);
     let row = path.strip_prefix("reproduce ").and_then(experiments::row);

@@ -94,7 +94,7 @@ fn each_command_is_for_somebody() {
     assert!(audience(&command).iter().all(|one| !one.what.is_empty()));
 }
 
-/// README and the pages of the book.
+/// Returns README and the pages of the book.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![Path::new(ROOT).join("README.md")];
     let mut folders = vec![Path::new(ROOT).join("docs")];
@@ -131,7 +131,7 @@ fn commands(text: &str) -> Vec<Found> {
                     begun.clear();
                 }
                 begun.push_str(line);
-                // Inline code that continues on the next line.
+                // The line has inline code that continues on the next line.
                 if begun.matches('`').count() % 2 == 1 {
                     begun.push(' ');
                     continue;
@@ -200,7 +200,7 @@ fn refusal(found: &Found) -> Option<String> {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
         ErrorKind::InvalidValue,
     ];
-    // A sentence names a flag without its value: `tickwright list --scenario`.
+    // A sentence can name a flag without its value: `tickwright list --scenario`.
     let lacks =
         incomplete.contains(&error.kind()) && !(error.kind() == ErrorKind::InvalidValue && has_value(&error));
     let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);

@@ -1,13 +1,13 @@
-//! `tickwright bench [SCENARIO...]`: compares all structures under the chosen work.
+//! `tickwright bench [SCENARIO...]`: compares all structures on the chosen workloads.
 //!
 //! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
 //! before its time counts.
 //!
-//! - [`run`]: the rounds, on [queues that live at once](crate::models::live): each is filled once
-//!   and sampled in every round
-//! - [`floor`]: references that are no queues; [`cell`]: medians and ratios; [`findings`],
-//!   [`tables`]: the report
-//! - [`matrix`] with [`drain`], [`worst`], [`memory`]: what the flags of these names show instead
+//! - [`run`]: runs the rounds. All [queues live at the same time](crate::models::live): each is
+//!   filled once and sampled in every round
+//! - [`floor`]: measures references that are not queues; [`cell`]: computes medians and ratios;
+//!   [`findings`], [`tables`]: write the report
+//! - [`matrix`] with [`drain`], [`worst`], [`memory`]: what the flags with these names show instead
 //!   of times
 
 pub(crate) mod cell;
@@ -131,7 +131,7 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
-/// Operations of a sample, and rounds, with `--quick`.
+/// The number of operations in a sample and the number of rounds with `--quick`.
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
@@ -172,7 +172,7 @@ pub(crate) struct Data {
 }
 
 impl Plan {
-    /// The parameters of the drains and the calls of the matrix.
+    /// Returns the parameters of the drains and the calls of the matrix.
     fn others(&self) -> Parameters {
         let drained = (!self.drained.structures.is_empty()).then(|| self.drained.parameters());
         let calls = (!self.calls.structures.is_empty()).then(|| self.calls.parameters());
@@ -184,7 +184,8 @@ impl Bench {
     /// Finds the scenarios that the arguments name, and reads their files.
     ///
     /// # Errors
-    /// A scenario cannot be found or read, has a mistake, or cannot be measured as asked.
+    /// If a scenario cannot be found or read, has a mistake, or cannot be measured with these
+    /// arguments.
     pub(crate) fn new(mut args: BenchArgs) -> Result<Self, LabError> {
         if !args.only.is_empty() && !args.matrix {
             return Err(LabError::usage("--only names parts of --matrix: add --matrix, or leave --only out"));
@@ -208,17 +209,17 @@ impl Bench {
         Ok(Self { args, what })
     }
 
-    /// Measures one scenario, whatever scenarios the arguments name.
+    /// Creates the bench of one scenario. The scenarios that the arguments name are ignored.
     pub(crate) fn of(scenario: Scenario, args: BenchArgs) -> Self {
         Self { args, what: What::Times(vec![scenario]) }
     }
 
-    /// Where the result goes.
+    /// Returns where the result goes.
     pub(crate) fn output(&self) -> &OutputArgs {
         &self.args.output
     }
 
-    /// The populations of a scenario. `--quick` keeps the small ones.
+    /// Returns the populations of a scenario. With `--quick`, only the small populations are kept.
     fn populations(&self, scenario: &Scenario) -> Vec<usize> {
         if let Some(asked) = &self.args.n {
             return request::sizes(asked);
@@ -233,7 +234,7 @@ impl Bench {
         own
     }
 
-    /// A part for each population. The baseline runs, even if no pattern names it.
+    /// Returns a part for each population. The baseline runs even if no pattern names it.
     fn parts(
         &self,
         scenario: &Scenario,
@@ -249,13 +250,13 @@ impl Bench {
                 scenario.name
             )));
         }
-        // `--quick` bounds the scenario's own numbers, but none that was asked for.
+        // `--quick` bounds the scenario's own numbers, but not the numbers that the user gave.
         let [most_rounds, most_operations] =
             if args.quick { [QUICK_ROUNDS, QUICK_OPERATIONS] } else { [u64::MAX; 2] };
         let rounds = args.rounds.map_or(scenario.run.rounds.get().min(most_rounds), |n| n.get());
         let operations = |population| {
             let own = scenario.operations(population);
-            // Without `run.operations` a sample has one operation for each timer.
+            // Without `run.operations`, a sample has one operation per timer.
             let most = scenario.run.operations.map_or(own, |_| most_operations);
             args.operations.map_or(own.min(most), |n| n.get())
         };
@@ -278,24 +279,25 @@ impl Bench {
         populations.iter().map(part).collect()
     }
 
-    /// What ran of the matrix.
+    /// Returns which parts of the matrix ran.
     fn ran<'d>(&'d self, plan: &'d Plan, data: &'d Data) -> matrix::Ran<'d> {
         let calls = (&plan.calls, &data.calls);
         matrix::Ran { parts: &self.args.only, cells: &data.cells, drained: &data.drained, calls }
     }
 
-    /// The patterns of the structures, where no scenario has its own.
+    /// Returns the patterns of the structures for a run without a scenario.
     fn patterns(&self, default: &str) -> Vec<String> {
         let own = || default.split(',').map(str::to_owned).collect();
         self.args.structures.clone().unwrap_or_else(own)
     }
 }
 
-/// Finds the scenarios that some words name, without those that a word with a leading `!` names. If
-/// all words have a `!`, the others of the built-in scenarios are left.
+/// Finds the scenarios that the words name. A word with a leading `!` excludes the scenarios that
+/// it names. If all words begin with `!`, the result is the built-in scenarios without the excluded
+/// ones.
 ///
 /// # Errors
-/// A scenario cannot be found or read, two have the same name, or none is left.
+/// If a scenario cannot be found or read, two scenarios have the same name, or no scenario is left.
 fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     let built_in = Scenario::built_in()?;
     let named = |word: &str| -> Result<Vec<Scenario>, LabError> {
@@ -307,7 +309,8 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
             Some((_, flag)) => Err(LabError::usage(format!(
                 "'{word}' is no scenario that is timed: say `tickwright bench {flag}`"
             ))),
-            // A file for results that follows a blank instead of an equals sign.
+            // The word is a file for results that was given after a blank instead of an equals
+            // sign.
             None => match word.rsplit_once('.').filter(|(_, end)| ["json", "csv", "svg"].contains(end)) {
                 Some((_, end)) => Err(LabError::usage(format!(
                     "there is no scenario '{word}'; to write to the file '{word}', say --{end}={word}"
@@ -351,7 +354,7 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     Ok(chosen)
 }
 
-/// The attacks of a file, with what the arguments override.
+/// Returns the attacks of a file, after the arguments have overridden some of them.
 fn overriding(args: &BenchArgs, own: &worst::Attacks) -> worst::Attacks {
     let mut attacks = own.clone();
     if !args.pattern.is_empty() {
@@ -369,8 +372,8 @@ impl Experiment for Bench {
     type Plan = Plan;
     type Data = Data;
 
-    /// The name tells what a result can be compared with. It stays when flags change, so that old
-    /// results are compared with new ones.
+    /// Results with the same name can be compared. The name does not change when flags are renamed,
+    /// so that old results can still be compared with new ones.
     fn name(&self) -> String {
         let what = match &self.what {
             What::Matrix(_) => "matrix",
@@ -476,7 +479,7 @@ impl Experiment for Bench {
     fn series(&self, _: &Plan, Data { cells, drained, calls, weighed }: &Data) -> Vec<Series> {
         let times = cells.iter().flat_map(Cell::series);
         let (held, figures): (Vec<Series>, &[&str]) = match &self.what {
-            // The tails of the calls are a result of their own.
+            // The tails of the calls are a separate result.
             What::Matrix(_) => (cells.iter().flat_map(Cell::memory).collect(), &["worst"]),
             _ => (Vec::new(), &worst::FIGURES),
         };

@@ -2,23 +2,24 @@
 //! the speed of a ping-pong over IPC?
 //!
 //! Jiri Svoboda replaced the kernel's AVL trees by an ordered dictionary on a red-black tree. He
-//! timed the one benchmark that existed: a client calls a server and waits for the answer. The
-//! dictionary looked 1 to 8 % faster. The author doubted that the benchmark used the trees at all.
-//! The benchmark did not use them: in HelenOS these trees hold the tasks and threads. The kernel
-//! searches them when a task begins, ends, or is looked up by its id.
+//! timed the only existing benchmark, in which a client calls a server and waits for the answer.
+//! With the dictionary, the benchmark seemed 1 to 8 % faster. The author doubted that the benchmark
+//! used the trees at all, and it did not: in HelenOS, these trees hold the tasks and threads. The
+//! kernel searches them when a task begins, ends, or is looked up by its id.
 //!
 //! # The experiment here
 //!
-//! One server serves all tasks of a registry. In a **round trip** the client draws a task at random
-//! and looks its id up in the registry, which returns the task's token. The client sends the token
-//! to the task through a [`mailbox`]. The server verifies the token and answers. The client
-//! verifies the answer and its number, so each round trip searches the tree once. Two dictionaries
-//! differ only in the tree: they share the loop, the server and the mailbox.
+//! One server serves all tasks of a registry. In a **round trip**, the client draws a task at
+//! random and looks up the task's id in the registry, which returns the task's token. The client
+//! sends the token to the task through a [`mailbox`]. The server verifies the token and answers.
+//! The client verifies the answer and its number, so each round trip searches the tree once. The
+//! runs of two dictionaries differ only in the tree, because they share the loop, the server and
+//! the mailbox.
 //!
 //! - [`registry`]: tasks with ids 1 ..= N, registered in ascending order as in a kernel. Every task
-//!   is drawn with the same probability.
+//!   has the same probability of being drawn.
 //! - [`mailbox`], [`channel`], [`link`]: a mailbox with a futex, and a server thread
-//! - [`timing`]: both timing methods of the original, on any meter
+//! - [`timing`]: both timing methods of the original, with any clock
 //! - [`share`]: how much of a round trip the tree can change
 //! - [`tables`]: the report
 

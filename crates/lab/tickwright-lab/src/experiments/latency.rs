@@ -1,26 +1,26 @@
 //! `tickwright latency`: how late one periodic timer wakes up, with each structure in turn.
 //!
-//! This is the second half of Xenomai's timer list experiment (2016). The system has at most two
-//! timers, so the structure with the best asymptotic cost need not be the best. One periodic timer
-//! and the tick of an emulated host are pending. The loop sleeps until the head is due, takes the
-//! periodic timer and re-arms it. Lateness is the time at which the timer's owner then reads the
-//! clock, minus the grid point at which the timer was due.
+//! This is the second half of Xenomai's experiment with timer lists (2016). At most two timers are
+//! pending, so the structure with the best asymptotic cost is not necessarily the best. One
+//! periodic timer and the tick of an emulated host are pending. The loop sleeps until the head is
+//! due, removes the periodic timer and re-arms it. Lateness is the time at which the timer's owner
+//! then reads the clock, minus the grid point at which the timer was due.
 //!
 //! | mode | question |
 //! |---|---|
 //! | [`run`] | how late the timer wakes up, end to end |
-//! | [`versus`] | how that compares with cyclictest, run in turns |
+//! | [`versus`] | how that compares with cyclictest, alternating between the two |
 //!
 //! # What counts
 //!
 //! - A missed period is an overrun **and** a sample: its lateness lasts until the loop notices it.
-//!   So a slow structure or host cannot hide behind skipped wake-ups (coordinated omission).
+//!   A slow structure or host therefore cannot improve its figures by skipping wake-ups
+//!   (coordinated omission).
 //! - A gap is different: the process was stopped (SIGCONT shows it), or the loop noticed nothing
-//!   for a second and for a hundred periods. The periods of a gap are overruns, and none of them is
-//!   a sample.
-//! - Structures take turns in slices of a fraction of a second, in random order, so that
-//!   disturbances by the host affect all of them alike. The first slice of each structure does not
-//!   count.
+//!   for a second and for a hundred periods. The periods of a gap are overruns, but not samples.
+//! - Structures alternate in slices of a fraction of a second, in random order, so that
+//!   disturbances of the host affect all structures alike. The first slice of each structure does
+//!   not count.
 
 mod clock;
 mod grid;
@@ -70,7 +70,7 @@ enum Mode {
 }
 
 impl LatencyArgs {
-    /// The arguments of `latency run`, the mode when none is named.
+    /// Returns the arguments of `latency run`, which is the mode if none is named.
     pub(crate) fn run(&self) -> &RunArgs {
         &self.run
     }

@@ -1,18 +1,18 @@
 //! The experiment that settled Linux's threads in 2002: one kernel thread for each thread, M:N, or
 //! a manager thread?
 //!
-//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once.
-//! Between 1 and 20 threads created these threads. Each creator kept 1 to 10 threads at once.
-//! These two numbers span a table. The published figures are the least time of each row and of each
-//! column. NGPT (M:N) was twice as fast as LinuxThreads (a manager thread), and NPTL (one-to-one)
-//! was four times as fast as NGPT. Here the same rules ([`rules`]) drive the models of
-//! `tickwright-threads` and the threads of other libraries.
+//! Ulrich Drepper and Ingo Molnar timed the creation of 100,000 threads that return at once. From 1
+//! to 20 creator threads created these threads, and each creator kept 1 to 10 threads alive at
+//! once. These two numbers are the dimensions of a table, and the published figures are the least
+//! time of each row and of each column. NGPT (M:N) was twice as fast as LinuxThreads (a manager
+//! thread), and NPTL (one-to-one) was four times as fast as NGPT. Here the same rules ([`rules`])
+//! drive the models of `tickwright-threads` and the threads of other libraries.
 //!
 //! # What was asked in the replies
 //!
-//! The replies asked whether M:N lost for other reasons than M:N itself: guard pages, and stacks
-//! that are not recycled. [`ladder`] changes M:N from NGPT's way to this project's, one knob at a
-//! time, until the published order is reversed.
+//! The replies asked whether M:N lost for reasons other than M:N itself, such as guard pages and
+//! stacks that are not recycled. [`ladder`] changes M:N from NGPT's design to this project's
+//! design, one setting at a time, until the published order is reversed.
 
 mod args;
 mod column;
@@ -44,7 +44,7 @@ use plan::{Part, Plan};
 pub(crate) use published::FILE;
 use published::Published;
 
-/// Results of the parts; a part that was left out is empty.
+/// Results of the parts; the result of a part that was left out is empty.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     table: Option<table::Table>,
@@ -127,7 +127,8 @@ fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), L
     Ok(())
 }
 
-/// Whether M:N loses: NGPT's way relative to one-to-one, from the table or from the ladder.
+/// Returns whether M:N loses: the time of NGPT's design relative to one-to-one threads, from the
+/// table or from the ladder.
 fn headline(data: &Data, published: &Published) -> Option<Finding> {
     let one = Column::Ours(Model::OneToOne);
     let of_table = |model| data.table.as_ref().and_then(|table| table.ratio(Column::Ours(model), one));

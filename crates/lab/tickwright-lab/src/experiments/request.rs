@@ -4,12 +4,12 @@ pub(crate) use tickwright_measure::request::{list, names, once, parameters, size
 
 use crate::structures::registry::Structure;
 
-/// The ids of structures, separated by commas.
+/// Returns the ids of structures, separated by commas.
 pub(crate) fn ids(structures: &[&'static Structure]) -> String {
     structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")
 }
 
-/// The structures that were not run, and why, one line for each structure and reason:
+/// Returns the structures that were not run, and why, one line for each structure and reason:
 /// `list/slab not run at n=2k, 10k: insertion is O(n)`.
 pub(crate) fn left_out(skipped: impl IntoIterator<Item = (&'static str, String, String)>) -> String {
     let mut lines: Vec<(&str, Vec<String>, String)> = Vec::new();

@@ -1,4 +1,5 @@
-//! A row of the list of experiments: what the experiment's file says, and what runs it.
+//! A row of the list of experiments: the content of the experiment's file, and the functions that
+//! run the experiment.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::de::DeserializeOwned;
@@ -12,19 +13,19 @@ use crate::models::scenario;
 use crate::output::OutputArgs;
 use crate::result::Report;
 
-/// The file `NAME.toml` of an experiment, apart from its figures.
+/// The content of an experiment's file `NAME.toml`, except its figures.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     /// The experiment in one line, for the help.
     about: String,
-    /// The time that the experiment takes, and what makes it shorter, for the help.
+    /// The time that the experiment takes, and which arguments shorten it, for the help.
     hint: Option<String>,
     /// The question that the experiment answers, for the tour.
     question: String,
     /// The time that the experiment takes with its default arguments, in seconds.
     seconds: u64,
-    /// Arguments of a run that is short and calls everything, for `check`.
+    /// Arguments of a short run that exercises every part, for `check`.
     check: String,
     /// Arguments and what they do, for the help.
     examples: Vec<(String, String)>,
@@ -41,14 +42,15 @@ struct Short {
     arguments: String,
 }
 
-/// Each experiment states where its figures were published. It reads the figures itself.
+/// Where an experiment's figures were published. The experiment's own code reads the figures.
 #[derive(Debug, Deserialize)]
 struct Source {
     #[serde(rename = "source")]
     _source: String,
 }
 
-/// Whether a run repeated the experiment. If not, the figures describe another workload.
+/// Checks whether a run repeated the experiment. If it did not, its figures describe another
+/// workload.
 type Accept = fn(&Report) -> Result<(), String>;
 
 /// An experiment that can be reproduced.
@@ -71,11 +73,11 @@ pub(crate) struct Part {
     pub(crate) about: &'static str,
     /// The duration in seconds.
     pub(crate) seconds: u64,
-    /// The command that repeats this part alone, without the name of the program.
+    /// The command that repeats only this part, without the name of the program.
     pub(crate) command: String,
 }
 
-/// Runs the experiment of these arguments. Prints its report if there are outputs.
+/// Runs the experiment of these arguments. Prints the report if there are outputs.
 fn conduct<A: Args + Experiment>(
     arguments: &ArgMatches,
     meter: &dyn Meter,
@@ -93,7 +95,7 @@ fn conduct<A: Args + Experiment>(
 /// parser for each form would be compiled for each experiment.
 ///
 /// # Errors
-/// A mistake in the file, which the tests exclude.
+/// If the file has a mistake. The tests show that it has none.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
     let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
     figures(file)?.try_into().map_err(wrong)
@@ -110,18 +112,18 @@ struct Figures {
 }
 
 impl Row {
-    /// A row for the arguments `A`; `file` is the text of the file.
+    /// Creates a row for the arguments `A`. `file` is the text of the experiment's file.
     pub(crate) fn of<A: Args + Experiment>(name: &'static str, file: &str) -> Self {
         let file = scenario::parse(name, file).expect("a test parses each file");
         Self { name, file, augment: A::augment_args, conduct: conduct::<A>, accept: |_| Ok(()) }
     }
 
-    /// With a test that each run has to pass. Its report is printed before.
+    /// Adds a test that each run has to pass. The report is printed before the test.
     pub(crate) fn accepted_by(self, accept: Accept) -> Self {
         Self { accept, ..self }
     }
 
-    /// The subcommand of `reproduce`.
+    /// Returns the subcommand of `reproduce`.
     pub(crate) fn command(&'static self) -> Command {
         let File { about, hint, .. } = &self.file;
         let long = hint.as_ref().map_or(about.clone(), |hint| format!("{about}\n\n{hint}"));
@@ -129,20 +131,20 @@ impl Row {
         command.about(about).long_about(long)
     }
 
-    /// The examples of the subcommand, and what they do.
+    /// Returns the examples of the subcommand, and what they do.
     pub(crate) fn examples(&self) -> impl Iterator<Item = (String, &str)> {
         let line = |arguments: &str| format!("tickwright reproduce {} {arguments}", self.name);
         self.file.examples.iter().map(move |(arguments, what)| (line(arguments), what.as_str()))
     }
 
-    /// The experiment as a part of the tour.
+    /// Returns the experiment as a part of the tour.
     pub(crate) fn part_of_tour(&'static self) -> Part {
         let File { question, tour, .. } = &self.file;
         let command = format!("reproduce {} {}", self.name, tour.arguments);
         Part { name: self.name, about: question, seconds: tour.seconds, command }
     }
 
-    /// The experiment with its default arguments.
+    /// Returns the experiment with its default arguments.
     pub(crate) fn whole(&'static self) -> Part {
         let File { question, seconds, .. } = &self.file;
         let command = format!("reproduce {}", self.name);
@@ -152,7 +154,7 @@ impl Row {
     /// Runs the experiment to verify its answers. Its times are ignored.
     ///
     /// # Errors
-    /// A wrong answer, in words.
+    /// A description of a wrong answer.
     pub(crate) fn check(&'static self) -> Result<String, String> {
         let words = self.file.check.split_ascii_whitespace();
         let arguments = self.command().no_binary_name(true).try_get_matches_from(words);
@@ -169,7 +171,7 @@ impl Row {
     /// Runs the experiment and prints its report.
     ///
     /// # Errors
-    /// The errors of the experiment, and a run that did not repeat it.
+    /// The errors of the experiment, or an error if the run did not repeat the experiment.
     pub(crate) fn execute(&self, arguments: &ArgMatches) -> Result<(), LabError> {
         let output = OutputArgs::from_arg_matches(arguments);
         let output = output.map_err(|error| LabError::Command(error.to_string()))?;

@@ -1,26 +1,25 @@
 //! Zephyr's question of 2026: its kernel keeps all time-outs in one delta list. Should a heap, a
 //! wheel or a skip list replace it?
 //!
-//! A [delta list](delta) is sorted, and an insert walks it. In March a heap was proposed (pull
-//! request 106013), with times on a board: at 64 time-outs an insert took half of the list's time,
-//! and an abort nearly three times as long. A wheel (108339) and a skip list (117320) followed, and
-//! 111746 made the back end a choice of the build. The list stayed the default: it is "inexpensive
-//! for the handful a typical system has pending".
+//! A [delta list](delta) is sorted, and an insert walks it. In March, pull request 106013 proposed
+//! a heap, with times that were measured on a board. At 64 time-outs, an insert took half of the
+//! list's time, and an abort took nearly three times as long. Pull request 108339 proposed a wheel
+//! and 117320 a skip list, and 111746 made the back end a build option. The list stayed the
+//! default: it is "inexpensive for the handful a typical system has pending".
 //!
 //! # What is repeated
 //!
 //! Four of the five back ends are modelled here from their descriptions, as small programs that
-//! share nothing but the [rings](links) of the list and the wheel. A node has the fields of the
-//! kernel's, so its bytes can be compared. The models have neither lock nor hardware clock, and
-//! they check each index, which the kernel does not, so only ratios between them compare with
-//! published ratios. The benchmark's delays are not published. Two orders are measured: random
-//! delays, and rising ones, which are the worst for a list.
+//! share nothing but the [rings](links) of the list and the wheel. A node has the same fields as
+//! the kernel's node, so the bytes can be compared. The models have no lock and no hardware clock,
+//! and unlike the kernel they check each index. Therefore only ratios between the models can be
+//! compared with published ratios. The benchmark's delays are not published. We measure two orders:
+//! random delays, and rising delays, which are the worst case for a list.
 //!
-//! A time-out is inserted, and then it is aborted or it fires. [`run`] times the three operations
-//! over queues in turns, and [`verify`] compares every answer with the oracle first.
+//! A time-out is inserted, and then it is aborted or it fires. [`verify`] first compares every
+//! answer with the oracle. Then [`run`] times the three operations, alternating between queues.
 //!
-//! [`boards`] adds what the emulated boards of this project counted: instructions, of our
-//! structures.
+//! [`boards`] adds the instruction counts of our structures on this project's emulated boards.
 
 mod backend;
 mod boards;

@@ -1,9 +1,9 @@
-//! What the work of a scenario is drawn from.
+//! The state from which the work of a scenario is drawn.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
-/// Random numbers from a seed, the sizes of a cell, and how far its work has come.
+/// Random numbers from a seed, the sizes of a cell, and the progress of the cell's work.
 #[derive(Debug)]
 pub(super) struct Draw {
     pub(super) rng: Pcg64,
@@ -14,7 +14,7 @@ pub(super) struct Draw {
     pub(super) operations: usize,
     /// The number of operations so far.
     pub(super) done: u64,
-    /// The last tick of the sample before.
+    /// The last tick of the previous sample.
     pub(super) now: u64,
 }
 

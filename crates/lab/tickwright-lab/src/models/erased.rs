@@ -1,6 +1,6 @@
-//! A queue of any type behind a pointer. What takes a queue in this form is compiled once, and not
-//! once for each structure. One call runs a tape, so that the loop that is timed has no indirect
-//! call inside.
+//! A queue of any type as a trait object. A function that takes a queue in this form is compiled
+//! only once, and not for each structure. One call runs a whole tape, so that the timed loop
+//! contains no indirect call.
 
 use core::cell::{RefCell, RefMut};
 
@@ -69,7 +69,8 @@ impl<Q: Timed> Erased for Q {
 }
 
 /// A queue whose calls are indirect. The loops over it are compiled once. They run work that is not
-/// timed: answers in full of an exact queue, and questions in work of which only a fold is kept.
+/// timed, such as logging all answers of an exact queue, or asking questions in work of which only
+/// a fold is kept.
 struct Behind<'q>(&'q mut dyn Erased);
 
 impl BenchQueue for Behind<'_> {
@@ -118,8 +119,8 @@ impl BenchQueue for Behind<'_> {
     }
 }
 
-/// A queue that several share. A `RefCell` of a trait object could not be shared among queues of
-/// different lifetimes.
+/// A queue that several owners share. A `RefCell` of a trait object could not be shared among
+/// queues of different lifetimes.
 pub(crate) trait Shared {
     /// Returns the queue.
     fn queue(&self) -> RefMut<'_, dyn Erased + '_>;

@@ -1,5 +1,6 @@
-//! Many queues alive at once. Each borrows its own arena and has its own type. The queues therefore
-//! live on the stack: each call adds one queue, and the innermost call sees all of them.
+//! Keeps many queues alive at once. Each queue borrows its own arena and has its own type.
+//! Therefore the queues live on the stack: each call adds one queue, and the innermost call sees
+//! all of them.
 
 use core::cell::RefCell;
 use std::fmt;
@@ -25,7 +26,7 @@ pub(crate) struct Live<'a> {
     pub(crate) sampler: &'a Sampler<'a>,
     /// Bytes of the queue value itself: see [`Candidate::INLINE`].
     pub(crate) inline: usize,
-    /// Bytes on the heap of the nodes that the caller owns. They count as the queue's.
+    /// Bytes on the heap of the nodes that the caller owns. These bytes count as the queue's bytes.
     pub(crate) nodes: usize,
 }
 
@@ -36,7 +37,7 @@ impl fmt::Debug for Live<'_> {
 }
 
 impl Live<'_> {
-    /// Bytes of the queue on the heap, without the caller's own objects and nodes.
+    /// Returns the bytes of the queue on the heap, without the caller's own objects and nodes.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.sampler.bytes().saturating_sub(self.nodes)
     }
@@ -52,8 +53,8 @@ pub(crate) fn with_all(
     go(Nest { rest: structures, capacity, guarded: false, outer: None, body });
 }
 
-/// Creates an empty queue of one structure, and calls `body` with it. If `guarded`, a queue that
-/// delivers late runs behind a guard: see [`Guarded`].
+/// Creates an empty queue of one structure, and calls `body` with it. If `guarded` is true, a queue
+/// that delivers late is wrapped in a guard: see [`Guarded`].
 pub(crate) fn with_one<T>(
     structure: &'static Structure,
     capacity: usize,
@@ -90,7 +91,7 @@ fn go(nest: Nest<'_>) {
 }
 
 impl Nest<'_> {
-    /// Adds a queue, and goes on with the rest.
+    /// Adds a queue, then the remaining queues.
     fn add(
         self,
         structure: &'static Structure,
@@ -126,8 +127,9 @@ impl Visitor for Nest<'_> {
     }
 }
 
-/// A queue whose late deliveries do not collide with operations that suppose them done. A granular
-/// structure delivers a timer after its deadline, when the workload may have armed its id again.
+/// A queue whose late deliveries cannot collide with operations that assume these deliveries to be
+/// done. A granular structure delivers a timer after its deadline, and by then the workload can
+/// have armed the timer's id again.
 #[derive(Debug)]
 struct Guarded<Q> {
     queue: Q,

@@ -1,4 +1,4 @@
-//! Time-outs of a network server. Most are moved before they expire, a few are cancelled and set
+//! Time-outs of a network server. Most are moved before they expire, a few are cancelled and armed
 //! again, and about one in a hundred expires.
 //!
 //! Each operation is an exchange on a random connection, at a steady rate. Exchanges advance the
@@ -14,7 +14,8 @@ fn delay(draw: &mut Draw, timeouts: &Timeouts) -> u64 {
     draw.rng.random_range(timeouts.shortest.get()..=timeouts.longest())
 }
 
-/// Each connection had its last exchange some time ago and has not timed out since.
+/// Draws the deadlines at the start. Each connection had its last exchange some time ago and has
+/// not timed out since then.
 pub(super) fn deadlines(draw: &mut Draw, timeouts: &Timeouts) -> Vec<u64> {
     let revisit = timeouts.revisit.get() as f64;
     let left = (0..draw.population).map(|_| {
@@ -52,8 +53,8 @@ pub(super) fn next(draw: &mut Draw, timeouts: &Timeouts, measure: Measure) -> Ta
 }
 
 /// Passes the time-outs that an exchange moved or cancelled, and that would expire after the first
-/// tick. Only the last `most` exchanges count. They equal those before [`deadlines`] in number and
-/// spread, but are drawn separately.
+/// tick. Only the last `most` exchanges count. They have the same number and distribution as the
+/// exchanges that led to [`deadlines`], but they are drawn separately.
 pub(super) fn past(draw: &Draw, timeouts: &Timeouts, most: usize, each: &mut dyn FnMut(u32, u64)) {
     let (longest, revisit) = (timeouts.longest(), timeouts.revisit.get());
     let mut past = Draw::new(draw.population as usize, 0, !draw.seed);

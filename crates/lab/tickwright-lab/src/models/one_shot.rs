@@ -1,5 +1,5 @@
-//! One-shot timers of a server in a steady state: for each timer that leaves, another one comes.
-//! Most are cancelled before they expire.
+//! One-shot timers of a server in a steady state: each timer that leaves is replaced by another
+//! one. Most timers are cancelled before they expire.
 //!
 //! ```text
 //! id 0   ├── insert ──── cancel ┤├── insert ─────────── expire ┤├── insert ──
@@ -7,8 +7,9 @@
 //!                    └─ a turnover: one timer leaves, another is inserted under its id
 //! ```
 //!
-//! Each id always has one pending timer. Which timers are cancelled, and when, is drawn before any
-//! clock starts. Between two turnovers the driver sleeps, so the queue only advances at turnovers.
+//! Each id always has one pending timer. Before any clock starts, we draw which timers are
+//! cancelled and when. The driver sleeps between two turnovers, so the queue advances only at
+//! turnovers.
 
 use core::cmp::Reverse;
 use core::f64::consts::TAU;
@@ -40,17 +41,18 @@ pub(super) struct OneShot {
 /// The upper quartile of the standard normal distribution.
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
 
-/// Before the first tick, each id has had timers for this many times the longest delay.
+/// Before the first tick, the timers of each id are simulated for this many times the longest
+/// delay.
 const HISTORY: u64 = 4;
 
 impl OneShot {
-    /// No timers yet.
+    /// Creates a server without timers.
     pub(super) fn new(one_shots: OneShots) -> Self {
         let again = Again::new(one_shots.shortest.get(), one_shots.longest.get());
         Self { one_shots, again, ends: BinaryHeap::new() }
     }
 
-    /// The longest delay, in ticks.
+    /// Returns the longest delay, in ticks.
     pub(super) fn longest(&self) -> u64 {
         self.one_shots.longest.get()
     }
@@ -76,7 +78,7 @@ impl OneShot {
     /// it was armed.
     fn pending(&mut self, draw: &mut Draw, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.longest();
-        // Each id begins at a random tick. The earliest possible one is `-first`.
+        // Each id begins at a random tick. The earliest possible tick is `-first`.
         let mut before = first - draw.rng.random_range(0..self.longest());
         loop {
             let delay = self.delay(draw);
@@ -138,7 +140,7 @@ impl OneShot {
 /// Draws the time that a request takes.
 fn completion(draw: &mut Draw, Completions { p50, p75 }: Completions) -> u64 {
     let (u, v): (f64, f64) = (draw.rng.random(), draw.rng.random());
-    // Box and Muller's method; 1 - u lies in (0, 1], so the logarithm is finite.
+    // Box and Muller's method; 1 - u is in (0, 1], so the logarithm is finite.
     let normal = (-2.0 * (1.0 - u).ln()).sqrt() * (TAU * v).cos();
     let deviation = (p75.get() as f64 / p50.get() as f64).ln() / QUARTILE;
     (p50.get() as f64 * (deviation * normal).exp()).round() as u64

@@ -19,9 +19,9 @@ pub(crate) struct Sample {
 }
 
 /// Calls its second argument with the id and the deadline of each timer that was moved or cancelled
-/// before the first tick. Timers whose deadline is not after the first tick are left out. The calls
-/// come in the order in which the timers were armed. The first argument is a rough limit on their
-/// number: only the timers that were armed last are passed.
+/// before the first tick. Timers whose deadline is not after the first tick are left out. The order
+/// of the calls is the order in which the timers were armed. The first argument is a rough limit on
+/// the number of calls: only the timers that were armed last are passed.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
 /// The number of arms of each timer that bring a structure that sweeps into its steady state.
@@ -30,7 +30,7 @@ const ARMS: usize = 4;
 /// What a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Bytes on the heap, without those that stand for the caller's own objects.
+    /// Bytes on the heap, without the bytes that stand for the caller's own objects.
     pub(crate) bytes: usize,
     /// See [`BenchQueue::dead_entries`].
     pub(crate) dead: Option<usize>,
@@ -55,8 +55,8 @@ impl<'q> Sampler<'q> {
         self.queue.queue()
     }
 
-    /// Counts what the queue has allocated since [`allocator::live_bytes`] was `before`, minus
-    /// `others` bytes.
+    /// Adds the bytes that were allocated since [`allocator::live_bytes`] was `before`, minus
+    /// `others` bytes that do not belong to the queue.
     fn count(&self, before: isize, others: usize) {
         let others = isize::try_from(others).unwrap_or(isize::MAX);
         self.bytes.set(self.bytes.get() + allocator::live_bytes() - before - others);
@@ -73,7 +73,8 @@ impl<'q> Sampler<'q> {
         Sample { ns, answer }
     }
 
-    /// Runs a tape and times each call alone. Calls `call` with each operation and its time in ns.
+    /// Runs a tape and times each call separately. Calls `call` with each operation and its time in
+    /// ns.
     pub(crate) fn calls(
         &self,
         tape: &Tape,
@@ -92,8 +93,8 @@ impl<'q> Sampler<'q> {
     }
 
     /// Fills an empty queue with timers at `deadlines`, and with the entries that earlier work
-    /// would have left. Before a timer's own deadline, it is armed at each deadline that `past`
-    /// gives for it.
+    /// would have left. Before a timer gets its own deadline, it is armed at each deadline that
+    /// `past` gives for it.
     pub(crate) fn fill_aged(&self, deadlines: &[u64], past: &Past<'_>) {
         let mut armed = vec![false; deadlines.len()];
         let before = allocator::live_bytes();
@@ -119,14 +120,14 @@ impl<'q> Sampler<'q> {
         usize::try_from(self.bytes.get()).unwrap_or(0).saturating_sub(self.queue().callers_bytes())
     }
 
-    /// What the queue holds now.
+    /// Returns what the queue holds now.
     pub(crate) fn held(&self) -> Held {
         Held { bytes: self.bytes(), dead: self.queue().dead_entries() }
     }
 }
 
-/// Stands for a queue but stores no timers. Pops return ids in ascending order, again and again; an
-/// advance delivers nothing. Its time is the cost of the harness.
+/// Stands for a queue but stores no timers. Pops return all ids in ascending order and then start
+/// over; an advance delivers nothing. Its time is the cost of the harness.
 #[derive(Debug)]
 pub(crate) struct Empty {
     next: u32,

@@ -1,5 +1,5 @@
-//! Scenarios describe measurements as data. Each scenario is one TOML file in `scenarios/` and is
-//! built in; `bench FILE` takes other files.
+//! Scenarios describe measurements as data. Each file in `scenarios/` is one scenario in TOML, and
+//! the program contains these files; `bench FILE` reads any other file.
 
 mod model;
 
@@ -68,10 +68,10 @@ pub(crate) struct Timeouts {
     pub(crate) shortest: Span,
     /// The longest time-out; at least `shortest`.
     longest: Span,
-    /// The mean time between two exchanges of one connection. With `shortest`, this time determines
+    /// The mean time between two exchanges of one connection. This time and `shortest` determine
     /// how many time-outs expire.
     pub(crate) revisit: Span,
-    /// One exchange in `anew_one_in` cancels and inserts; the others move the time-out.
+    /// One of `anew_one_in` exchanges cancels and inserts; the other exchanges move the time-out.
     pub(crate) anew_one_in: Within<1, 1000>,
 }
 
@@ -92,7 +92,8 @@ pub(crate) struct OneShots {
     pub(crate) shortest: Span,
     /// The longest delay; at least `shortest`.
     pub(crate) longest: Span,
-    /// The share of timers that are cancelled, each at a time uniform over its delay.
+    /// The share of timers that are cancelled, each at a time that is uniformly distributed over
+    /// its delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cancelled_percent: Option<Within<0, 100>>,
     /// The time after which a request completes and its timer is cancelled.
@@ -152,8 +153,9 @@ pub(crate) struct Run {
     /// The number of operations in a sample; absent in models whose samples have a fixed length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations: Option<Operations>,
-    /// The least number of operations in a sample for each pending timer. A structure that sweeps
-    /// its dead entries, or moves its timers in batches, then does so in every sample.
+    /// The minimum number of operations per pending timer in a sample. It is large enough that a
+    /// structure that sweeps its dead entries, or moves its timers in batches, does so in every
+    /// sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations_per_timer: Option<PerTimer>,
     /// The number of samples of each structure.
@@ -162,19 +164,19 @@ pub(crate) struct Run {
     pub(crate) seed: Seed,
     /// The structures, as patterns of `--structures`.
     pub(crate) structures: Vec<Pattern>,
-    /// The reference that is measured beside the structures, if any.
+    /// The reference that is measured together with the structures, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) floor: Option<Floor>,
 }
 
-/// A reference without order, handles or safety: the least cost of the work. A floor is not a
-/// structure, and nobody verifies its answers.
+/// A reference without order, handles or safety: a lower bound for the cost of the work. A floor is
+/// not a structure, and its answers are not verified.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Floor {
-    /// An array of ids for each tick up to the longest delay. In [`Model::Hold`], if there are
-    /// fewer timers than ticks of mean delay, the floor is `slots` instead.
+    /// An array of ids for each tick up to the longest delay. In [`Model::Hold`], if the number of
+    /// timers is less than the mean delay in ticks, the floor is `slots` instead.
     FlatWheel,
     /// An array of deadlines that is written and read in sequence.
     Slots,
@@ -185,8 +187,8 @@ pub(crate) enum Floor {
 /// The longest delay for which a flat wheel has room, in ticks.
 const FLAT: u64 = 1 << 20;
 
-/// A pattern that names structures. A pattern that matches nothing is an error, which names its
-/// line.
+/// A pattern that names structures. A pattern that matches nothing is an error, and the error names
+/// the pattern's line.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String")]
@@ -207,7 +209,7 @@ impl TryFrom<String> for Pattern {
 
 macro_rules! built_in {
     ($($name:literal)+) => {
-        /// The scenarios that are built in: file name and text of each.
+        /// The scenarios that are built in: their file names and texts.
         const BUILT_IN: &[(&str, &str)] =
             &[$((concat!("scenarios/", $name, ".toml"), include_str!(concat!("../../../../../scenarios/", $name, ".toml")))),+];
     };
@@ -279,8 +281,8 @@ impl Scenario {
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
     }
 
-    /// The longest delay that is armed, in ticks; an exponential delay exceeds it once in e^64
-    /// draws.
+    /// Returns the longest delay that is armed, in ticks. An exponential delay exceeds it once in
+    /// e^64 draws.
     pub(crate) fn longest_delay(&self) -> Option<u64> {
         let of = |all: Increments| match all.distribution {
             Distribution::Exponential => all.mean.get() * 64,
@@ -295,7 +297,7 @@ impl Scenario {
         self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
     }
 
-    /// The number of operations in a sample at a population.
+    /// Returns the number of operations in a sample at a population.
     pub(crate) fn operations(&self, population: usize) -> u64 {
         let Some(own) = self.run.operations else { return population as u64 };
         let per_timer = self.run.operations_per_timer.map_or(0, |n| n.get());
@@ -305,15 +307,15 @@ impl Scenario {
     /// Parses the built-in scenarios.
     ///
     /// # Errors
-    /// A built-in scenario has a mistake; the tests exclude this error.
+    /// A built-in scenario has a mistake; the tests show that no built-in scenario has one.
     pub(crate) fn built_in() -> Result<Vec<Self>, LabError> {
         BUILT_IN.iter().map(|(file, text)| Self::parse(file, text)).collect()
     }
 
-    /// The text of a built-in file, with its comments, as a template for a new file.
+    /// Returns the text of a built-in file, with its comments, as a template for a new file.
     ///
     /// # Errors
-    /// No scenario has this name; the message gives the nearest name.
+    /// If no scenario has this name. The message gives the nearest name.
     pub(crate) fn template(name: &str) -> Result<&'static str, LabError> {
         text_of(name, &[BUILT_IN, OF_EXPERIMENTS].concat())
     }
@@ -322,7 +324,8 @@ impl Scenario {
     /// file.
     ///
     /// # Errors
-    /// No scenario has this name (with the nearest name); no such file; a mistake in the file.
+    /// If no scenario has this name (the message gives the nearest name), the file does not exist,
+    /// or the file has a mistake.
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
@@ -351,7 +354,7 @@ pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, La
     toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
 }
 
-/// The text of the file with this name.
+/// Returns the text of the file with this name.
 fn text_of(name: &str, files: &[(&str, &'static str)]) -> Result<&'static str, LabError> {
     let names =
         || files.iter().map(|(file, _)| file.trim_start_matches("scenarios/").trim_end_matches(".toml"));

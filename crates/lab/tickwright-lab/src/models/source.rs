@@ -1,11 +1,11 @@
-//! The work of a scenario at one population, written before any clock starts. Equal seeds write
+//! The work of a scenario at one population, written before any clock starts. Equal seeds give
 //! equal work.
 //!
 //! - *Hold*: the earliest timer of a constant population is popped and inserted again with a later
 //!   deadline.
-//! - *Expire*: with n timers, the deadlines are random over n ticks. Delivery then advances tick by
+//! - *Expire*: the deadlines of n timers are random over n ticks. The clock then advances tick by
 //!   tick until no timer is left.
-//! - *Idle*: timers far ahead, and a driver that polls at each tick. Nothing is ever due.
+//! - *Idle*: timers far ahead, and a driver that polls at each tick. No timer is ever due.
 //! - [`network`] and [`one_shot`]: time-outs and one-shot timers of servers.
 
 use rand::RngExt;
@@ -33,7 +33,7 @@ enum Work {
 }
 
 /// Ticks from the start to the first deadline of idle timers: more than the ticks that all samples
-/// poll. The deadlines lie within `RANGE` ticks.
+/// poll. The deadlines are spread over `RANGE` ticks.
 const FAR: u64 = 1 << 30;
 const RANGE: u64 = 1 << 20;
 
@@ -52,8 +52,9 @@ impl Scenario {
 }
 
 impl Source {
-    /// The deadlines with which a run begins. Those of servers are of servers that have been
-    /// running for a long time. Each round of *expire* arms its own timers.
+    /// Returns the deadlines with which a run begins. For models of a server, these are the
+    /// deadlines in a server that has been running for a long time. Each round of *expire* arms its
+    /// own timers.
     pub(crate) fn deadlines(&mut self) -> Vec<u64> {
         let Self { draw, work } = self;
         match work {
@@ -68,7 +69,7 @@ impl Source {
         }
     }
 
-    /// The work of the next sample of a measure.
+    /// Returns the work of the next sample of a measure.
     pub(crate) fn next(&mut self, measure: Measure) -> Tape {
         let Self { draw, work } = self;
         match work {
@@ -80,9 +81,8 @@ impl Source {
         }
     }
 
-    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only
-    /// the latest of them are passed, roughly `most`: see
-    /// [`Past`](crate::models::sampler::Past).
+    /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
+    /// the last `most` of them are passed: see [`Past`](crate::models::sampler::Past).
     pub(crate) fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         match &self.work {
             Work::Network(timeouts) => network::past(&self.draw, timeouts, most, each),
@@ -91,9 +91,9 @@ impl Source {
         }
     }
 
-    /// A tick at which all timers are due, also in granular structures, which are late by less than
-    /// one delay. The timers are delivered there at the end of a run, which proves that none was
-    /// lost. `None`: each sample proves it.
+    /// Returns a tick at which all timers are due, even in granular structures, which are late by
+    /// less than one delay. At the end of a run, all timers are delivered at this tick to prove
+    /// that none was lost. Returns `None` if each sample already proves this.
     pub(crate) fn end(&self) -> Option<u64> {
         match &self.work {
             Work::Network(timeouts) => Some(self.draw.now + 2 * timeouts.longest()),
@@ -104,14 +104,14 @@ impl Source {
     }
 }
 
-/// The next `count` delays, each at least one tick.
+/// Returns the next `count` delays, each at least one tick.
 fn delays(draw: &mut Draw, Increments { distribution, mean }: Increments, count: usize) -> Vec<u64> {
     let mean = mean.get();
     let delay = |_| match distribution {
         Distribution::Uniform => draw.rng.random_range(1..=mean * 2),
         Distribution::Periodic => draw.rng.random_range(mean - mean / 20..=mean + mean / 20).max(1),
         Distribution::Exponential => {
-            // 1 - u lies in (0, 1], so the logarithm is finite.
+            // 1 - u is in (0, 1], so the logarithm is finite.
             let u: f64 = draw.rng.random();
             ((-(1.0 - u).ln() * mean as f64).round() as u64).max(1)
         }
@@ -139,8 +139,8 @@ fn expire(draw: &mut Draw, measure: Measure) -> Tape {
         let deadlines = (0..count).map(|_| draw.rng.random_range(draw.now + 1..=last));
         return Tape::over(Step::Fill, deadlines.collect());
     }
-    // A granular structure still holds some timers. It delivers a timer with a delay of d ticks at
-    // most d ticks late.
+    // A granular structure still holds some timers, because it delivers a timer with a delay of d
+    // ticks up to d ticks late.
     let (after, all) = (draw.now, last + u64::from(count) + 1);
     draw.now = all;
     let steps = [Step::Poll { after, count }, Step::Deliver { now: all }];
@@ -149,8 +149,7 @@ fn expire(draw: &mut Draw, measure: Measure) -> Tape {
 
 fn idle(draw: &mut Draw) -> Tape {
     let (after, count) = (draw.now, u32::try_from(draw.operations).unwrap_or(u32::MAX));
-    // Many samples of many polls would reach the deadlines, so the clock stops before the
-    // deadlines.
+    // Many samples of many polls would reach the deadlines, so the clock stops before them.
     let polls = u64::from(count);
     draw.now = if draw.now + 2 * polls < FAR { draw.now + polls } else { draw.now };
     Tape::of([Step::Poll { after, count }])

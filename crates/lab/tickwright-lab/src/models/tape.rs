@@ -1,17 +1,17 @@
 //! A workload as data: the steps of a tape, which is written before any clock starts, and the loop
-//! that runs them. Clock, oracle, ledger and replay run the same steps.
+//! that runs the steps. The clock, the oracle, the ledger and a replay all run the same steps.
 //!
 //! ```text
 //!   seed + scenario ─ model ─┐                 ┌─ run     every answer to a witness
 //!   trace ─ decoder ─────────┴─▶ Tape of Steps ┴─ calls   the same, each call timed alone
 //! ```
-//! What a queue delivers may decide what is armed next: an [`Exchange`] says how, so a queue that
-//! delivers late arms later, as a program would.
+//! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this, so a
+//! queue that delivers late also arms later, as a program would.
 //!
-//! To decode a step takes about a nanosecond. Operations that cost little more have loops of their
-//! own, each over numbers of the tape, and one step stands for the whole loop ([`Step::Hold`],
-//! [`Step::Poll`], [`Step::Serve`]). A loop that is a part of [`run`] would also get other machine
-//! code: with the exchanges of a server in it, a wheel took 10 % more instructions.
+//! Decoding a step takes about a nanosecond. Operations that cost little more than that have loops
+//! of their own over the tape's numbers, and one step stands for the whole loop ([`Step::Hold`],
+//! [`Step::Poll`], [`Step::Serve`]). These loops are not inside [`run`], because that would change
+//! its machine code: with the exchanges of a server in it, a wheel executed 10 % more instructions.
 
 use core::hint::black_box;
 
@@ -19,7 +19,7 @@ use crate::models::scenario::Measure;
 use crate::models::witness::{Notes, SPREAD, Witness};
 use crate::structures::candidate::BenchQueue;
 
-/// One operation, or a loop of equal ones. Ids name timers; ticks are those of the tape.
+/// One operation, or a loop of equal ones. Ids name timers, and ticks count from the tape's tick 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Arm an idle timer.
@@ -41,20 +41,20 @@ pub(crate) enum Step {
         /// The timer.
         id: u32,
     },
-    /// The same in preparation of a step. It is not counted.
+    /// Disarm a pending timer in preparation of a later step. This does not count as an operation.
     Clear {
         /// The timer.
         id: u32,
     },
-    /// The program woke at this tick for another reason, and tells its queue the time. It is no
-    /// operation on a timer, and is not counted.
+    /// Tell the queue the time, because the program woke at this tick for another reason. This does
+    /// not count as an operation.
     Clock {
         /// The tick.
         at: u64,
     },
     /// Deliver what is due.
     Deliver {
-        /// The tick.
+        /// The time of the call.
         now: u64,
     },
     /// Deliver what is due, in as many calls as it takes.
@@ -64,23 +64,23 @@ pub(crate) enum Step {
         /// A call delivers at most this many timers.
         budget: u32,
     },
-    /// Take the head, whenever it is due.
+    /// Take the head, even if it is not due.
     Pop,
     /// The driver wakes: deliver what is due, then ask for the next wake-up.
     Advance {
         /// The tick.
         now: u64,
     },
-    /// Arm idle timers: timer `i` at the `i`-th of the tape's ticks.
+    /// Arm idle timers: timer `i` gets the `i`-th of the tape's ticks as its deadline.
     Fill,
-    /// Pop the earliest timer and insert it again, once for each of the tape's ticks, which are
-    /// delays.
+    /// Pop the earliest timer and insert it again with a new delay. Do this once for each of the
+    /// tape's ticks, which are the delays.
     Hold,
-    /// The same, in one step of the queue.
+    /// As `Hold`, but one call of the queue pops and inserts the timer.
     Rearm,
     /// Read the head.
     Head {
-        /// This number of times.
+        /// How many times.
         count: u32,
     },
     /// Deliver what is due, tick by tick.
@@ -98,7 +98,7 @@ pub(crate) enum Step {
 pub(crate) const KINDS: [&str; 4] = ["insert", "re-arm", "remove", "advance"];
 
 impl Step {
-    /// The index of its kind in [`KINDS`].
+    /// Returns the index of the step's kind in [`KINDS`].
     pub(crate) fn kind(self) -> usize {
         match self {
             Self::Insert { .. } => 0,
@@ -108,7 +108,8 @@ impl Step {
         }
     }
 
-    /// The tick that it names: a deadline, or the time. 0 if it names none.
+    /// Returns the tick that the step names, which is a deadline or the time, or 0 if the step
+    /// names none.
     pub(crate) fn reaches(self) -> u64 {
         match self {
             Self::Insert { deadline, .. } | Self::Reschedule { deadline, .. } => deadline,
@@ -118,13 +119,14 @@ impl Step {
         }
     }
 
-    /// Whether it counts as an operation.
+    /// Whether the step counts as an operation.
     pub(crate) fn is_operation(self) -> bool {
         !matches!(self, Self::Clock { .. } | Self::Clear { .. })
     }
 
-    /// Runs a call of the step. Returns whether it was the last one. The loops take the parts of a
-    /// step in the order in which insert and reschedule do, so that none changes its register.
+    /// Runs one call of the step. Returns whether it was the step's last call. The loops pass the
+    /// parts of a step in the order of the arguments of insert and reschedule, so that no value has
+    /// to move to another register.
     #[inline(always)]
     pub(super) fn run<Q: BenchQueue, W: Witness>(self, tape: &Tape, queue: &mut Q, witness: &mut W) -> bool {
         match self {
@@ -215,11 +217,12 @@ fn poll<Q: BenchQueue, W: Witness>(queue: &mut Q, count: u32, after: u64, witnes
     }
 }
 
-/// How many exchanges ahead a server hints at the key of a timer, and at the timer.
+/// A server gives a hint for the key of the timer that is 16 exchanges ahead, and for the timer
+/// that is 8 exchanges ahead.
 const AHEAD: [usize; 2] = [16, 8];
 
-/// The loop of a server. Whether there are moves, questions and hints is known before the loop, so
-/// that a loop without them has no code for them.
+/// The loop of a server. Whether the exchanges have moves, questions and hints is a constant of the
+/// function, so that a loop without them has no code for them.
 #[inline(never)]
 fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const HINTS: bool>(
     queue: &mut Q,
@@ -260,11 +263,11 @@ fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const H
     }
 }
 
-/// What a server does at a time. If time has passed, what is due is delivered first, and each of
-/// these timers is armed again: see [`Again`].
+/// What a server does at one moment. If time has passed since the previous exchange, the due timers
+/// are delivered first, and each of them is armed again: see [`Again`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// Ticks since the exchange before.
+    /// Ticks since the previous exchange.
     pub(crate) after: u32,
     /// The timer.
     pub(crate) id: u32,
@@ -300,7 +303,7 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    /// The question of a measure.
+    /// Returns the question that a measure asks.
     fn of(measure: Measure) -> Self {
         match measure {
             Measure::Wake => Self::Wake,
@@ -320,7 +323,7 @@ pub(crate) struct Server {
     pub(crate) exchanges: Vec<Exchange>,
     /// The delays of timers that expire.
     again: Again,
-    /// Whether some exchange [moves](Does::Move) a timer, or asks.
+    /// Whether at least one exchange [moves](Does::Move) a timer.
     moves: bool,
     /// The question after each exchange.
     ask: Ask,
@@ -329,7 +332,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Exchanges after the tick `begin`, as a measure wants them.
+    /// Creates a server whose exchanges begin after the tick `begin` and ask the question of
+    /// `measure`.
     pub(crate) fn new(begin: u64, exchanges: Vec<Exchange>, again: Again, measure: Measure) -> Self {
         let (ask, hints) = (Ask::of(measure), measure == Measure::Hinted);
         let moves = ask != Ask::Nothing || exchanges.iter().any(|exchange| exchange.does == Does::Move);
@@ -359,7 +363,7 @@ impl Again {
     }
 }
 
-/// Steps in order: the work of a sample, or a piece of a trace.
+/// Steps in order: the work of one sample, or one piece of a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tape {
     /// The steps.
@@ -368,23 +372,23 @@ pub(crate) struct Tape {
     pub(crate) ticks: Vec<u64>,
     /// What [`Step::Serve`] runs.
     pub(crate) server: Server,
-    /// An estimate of the number of timers that are delivered, beside those of steps that deliver
-    /// about one each.
+    /// An estimate of the number of delivered timers. Steps that deliver about one timer each are
+    /// not included.
     pub(crate) deliveries: usize,
 }
 
 impl Tape {
-    /// Some steps that need nothing else of a tape.
+    /// Creates a tape of steps that need no ticks and no server.
     pub(crate) fn of(steps: impl Into<Vec<Step>>) -> Self {
         Self { steps: steps.into(), ..Self::default() }
     }
 
-    /// One step over some ticks.
+    /// Creates a tape of one step over these ticks.
     pub(crate) fn over(step: Step, ticks: Vec<u64>) -> Self {
         Self { ticks, ..Self::of([step]) }
     }
 
-    /// The number of its operations.
+    /// Returns the number of operations.
     pub(crate) fn operations(&self) -> u64 {
         self.steps.iter().filter(|step| step.is_operation()).count() as u64
     }
@@ -397,7 +401,7 @@ impl Tape {
         tape
     }
 
-    /// An estimate of the number of answers.
+    /// Estimates the number of answers of the queue.
     pub(crate) fn notes(&self) -> Notes {
         let mut notes = Notes { deliveries: self.deliveries, reads: 0 };
         for step in &self.steps {
@@ -418,17 +422,18 @@ impl Tape {
         notes
     }
 
-    /// Whether it consists of exchanges of a server that asks after each.
+    /// Whether the tape consists of the exchanges of a server that asks a question after each
+    /// exchange.
     pub(crate) fn asks(&self) -> bool {
         self.server.ask != Ask::Nothing && self.steps.iter().all(|step| *step == Step::Serve)
     }
 
-    /// Whether an answer may be a lower bound of the head.
+    /// Whether an answer can be a lower bound of the head's deadline.
     pub(crate) fn reads_a_bound(&self) -> bool {
         self.server.ask == Ask::Wake || self.steps.iter().any(|step| matches!(step, Step::Advance { .. }))
     }
 
-    /// Whether all timers of an expiry are delivered on this tape.
+    /// Whether this tape delivers all timers that have the same expiry together.
     pub(crate) fn delivers_whole_expiries(&self) -> bool {
         !self.steps.iter().any(|step| matches!(step, Step::Hold | Step::Rearm))
     }
@@ -442,7 +447,7 @@ pub(crate) fn run<Q: BenchQueue, W: Witness>(tape: &Tape, queue: &mut Q, witness
     }
 }
 
-/// Runs the exchanges of a server that [asks](Tape::asks), and nothing else.
+/// Runs only the exchanges of a server that [asks](Tape::asks).
 pub(crate) fn serve_all<Q: BenchQueue, W: Witness>(tape: &Tape, queue: &mut Q, witness: &mut W) {
     for _ in tape.steps.iter().filter(|step| **step == Step::Serve) {
         serve::<Q, W, true, true, false>(queue, &tape.server, witness);

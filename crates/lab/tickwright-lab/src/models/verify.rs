@@ -1,11 +1,11 @@
-//! This module alone defines right answers.
+//! Defines which answers are right. No other module does so.
 //!
 //! - An exact structure must answer as the oracle does: the same expiries in the same order. A FIFO
 //!   structure must also deliver the same ids.
-//! - A granular structure has an order of its own. Such a structure must deliver each timer once,
-//!   never early, and within its bound. A ledger checks these rules. The work runs again with the
-//!   structure's answers, so that the ledger knows when each timer was armed.
-//! - The next wake-up may be early by any time, but must never be late.
+//! - A granular structure can choose its own order, but must deliver each timer once, never early,
+//!   and within its bound. A ledger checks these rules. The work runs again with the structure's
+//!   answers, so that the ledger knows when each timer was armed.
+//! - The next wake-up can be early by any time, but must never be late.
 
 #[cfg(test)]
 pub(crate) mod faulty;

@@ -14,8 +14,8 @@ pub(crate) struct Notes {
 
 /// Receives each answer inside a timed loop.
 pub(crate) trait Witness {
-    /// Whether it receives the answers to the questions of a server. Without it, no loop with
-    /// questions is compiled.
+    /// Whether the witness receives the answers to a server's questions. If not, no loop with
+    /// questions is compiled for it.
     const ASKED: bool = true;
 
     /// Called when a timer was delivered at `now`.
@@ -25,8 +25,8 @@ pub(crate) trait Witness {
     fn read(&mut self, answer: Option<u64>);
 }
 
-/// Answers folded into some numbers. Two queues with the same deliveries in the same order, and
-/// with the same reads in the same order, have equal folds.
+/// Answers that are folded into a few numbers. Two queues with the same deliveries in the same
+/// order, and with the same reads in the same order, have equal folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fold {
     /// The number of answers that are timers, and not `None`.
@@ -49,7 +49,7 @@ pub(crate) fn fold(so_far: u64, next: u64) -> u64 {
 }
 
 impl Witness for Fold {
-    // Questions have lower bounds as answers, and each is judged alone.
+    // The answers to questions are lower bounds, which must be judged one by one.
     const ASKED: bool = false;
 
     #[inline]
@@ -67,7 +67,8 @@ impl Witness for Fold {
 }
 
 impl Fold {
-    /// Appends the answers of the next piece of work. Equal pieces make equal folds.
+    /// Appends the answers to the next piece of work. If the folds of two runs are equal for each
+    /// piece, they are also equal for all pieces together.
     pub(crate) fn append(&mut self, next: Self) {
         self.found += next.found;
         self.times = fold(self.times, next.times);
@@ -92,8 +93,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An empty log with enough capacity for some answers. Its memory has been written once, so
-    /// that a timed loop does not pay for page faults.
+    /// Creates an empty log with capacity for this many answers. The log's memory is written once,
+    /// so that a timed loop does not pay for page faults.
     pub(crate) fn of(Notes { deliveries, reads }: Notes) -> Self {
         let delivery = Delivery { id: u32::MAX, expiry: u64::MAX, now: u64::MAX };
         let mut log = Self { deliveries: vec![delivery; deliveries], reads: vec![Some(u64::MAX); reads] };
@@ -103,7 +104,7 @@ impl Log {
         log
     }
 
-    /// The bytes that the log has allocated.
+    /// Returns the bytes that the log has allocated.
     fn bytes(&self) -> usize {
         self.deliveries.capacity() * size_of::<Delivery>() + self.reads.capacity() * size_of::<Option<u64>>()
     }
@@ -121,8 +122,8 @@ impl Witness for Log {
     }
 }
 
-/// The kinds of records of the answers. Recording takes time inside the loop. This time is the same
-/// for all structures with the same evidence.
+/// How the answers are recorded. Recording takes time inside the timed loop, and this time is the
+/// same for all structures with the same evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// Record a [`Fold`].
@@ -132,13 +133,14 @@ pub(crate) enum Evidence {
 }
 
 impl Evidence {
-    /// The evidence that the judge needs of a structure, inside or outside a measure.
+    /// Returns the evidence that the judge needs about a structure, inside or outside a measure.
     pub(crate) fn of(structure: &Structure, measure: Option<Measure>) -> Self {
         if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
     }
 
-    /// The evidence that the oracle records. If a structure may answer with a lower bound, the
-    /// oracle records each answer, because the judge compares each bound with an exact answer.
+    /// Returns the evidence that the oracle records. If a structure is allowed to answer with a
+    /// lower bound, the oracle records each answer, because the judge compares each bound with an
+    /// exact answer.
     pub(crate) fn oracle(measure: Option<Measure>) -> Self {
         let asked = measure.is_some_and(Measure::asks);
         if asked { Self::Log } else { Self::Fold }
@@ -155,7 +157,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// No answer yet, with room for these in a log.
+    /// Creates an empty answer with room in its log for these numbers of answers.
     pub(crate) fn none(notes: Notes, evidence: Evidence) -> Self {
         match evidence {
             Evidence::Fold => Self::Folded(Fold::default()),
@@ -163,7 +165,7 @@ impl Answer {
         }
     }
 
-    /// The bytes that the answers have allocated.
+    /// Returns the bytes that the answers have allocated.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Folded(_) => 0,
@@ -171,7 +173,7 @@ impl Answer {
         }
     }
 
-    /// The answers as a fold.
+    /// Returns the answers as a fold.
     pub(crate) fn fold(&self) -> Fold {
         match self {
             Self::Folded(fold) => *fold,

@@ -1,4 +1,4 @@
-//! Reads the rings of all processes in turns, and writes their events.
+//! Reads the rings of all processes alternately, and writes their events.
 
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
@@ -15,12 +15,13 @@ use super::process::Process;
 use super::sink::{Named, Sink};
 use super::translate::{Seen, Translator};
 
-/// The time between two checks whether a process has ended, in ns.
+/// The time between two checks of whether a process has ended, in ns.
 const LOOK_NS: u64 = 50_000_000;
-/// The time between two flushes of the trace; each one also searches for overdue timers.
+/// The time between two flushes of the trace; each flush also searches for overdue timers.
 const FLUSH_NS: u64 = 1_000_000_000;
-/// How long a writer may take from its read of the clock to the end of its record. An expiry at a
-/// deadline is written only after this time, because a record may still stop the timer.
+/// The longest time that a writer is assumed to take from its read of the clock to the end of its
+/// record. An expiry at a deadline is written only after this time, because until then a record can
+/// still arrive that stops the timer.
 const SETTLE_NS: u64 = 20_000_000;
 
 /// The state of the recorder: processes, timers and the trace.
@@ -28,7 +29,7 @@ const SETTLE_NS: u64 = 20_000_000;
 pub(super) struct Collector<W: Write> {
     folder: PathBuf,
     start_ns: u64,
-    /// Which sources are written.
+    /// Which sources are written to the trace.
     only: [bool; 12],
     /// The ring files that were examined and still exist.
     known: HashSet<OsString>,
@@ -74,12 +75,12 @@ impl<W: Write> Collector<W> {
         }
     }
 
-    /// How many processes are being recorded.
+    /// Returns how many processes are being recorded.
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
     }
 
-    /// Runs one turn at time `now_ns`. Returns how long the next turn may wait.
+    /// Runs one turn at time `now_ns`. Returns how long the caller can wait before the next turn.
     pub(super) fn turn(&mut self, now_ns: u64) -> Duration {
         self.discover();
         let mut most = 0;
@@ -103,12 +104,13 @@ impl<W: Write> Collector<W> {
             all.into_iter().for_each(|number| self.leave_out(number));
             self.sink.flush();
         }
-        // A ring that fills up within this time loses records.
+        // A ring that fills up during this wait loses records, so there is no wait if a ring
+        // received many records.
         Duration::from_millis(if most > CAPACITY / 16 { 0 } else { 4 })
     }
 
-    /// Reads the remaining records, when no process writes any more or a signal stops the wait.
-    /// Ends the trace.
+    /// Reads the remaining records and ends the trace. Called when no process writes any more, or
+    /// when a signal ends the recording.
     pub(super) fn finish(&mut self, now_ns: u64) {
         self.turn(now_ns);
         self.bury(now_ns);
@@ -128,7 +130,7 @@ impl<W: Write> Collector<W> {
             }
             match Mapped::open(&entry.path()) {
                 // The process has not finished the header of its ring, or was killed before it
-                // could.
+                // finished the header.
                 Ok(None) => continue,
                 Ok(Some(ring)) => {
                     let number = self.totals.processes;
@@ -144,7 +146,7 @@ impl<W: Write> Collector<W> {
         }
     }
 
-    /// Notes records that found no room.
+    /// Notes the records that were lost because a ring was full.
     fn losses(&mut self) {
         for process in self.processes.values_mut() {
             let lost = process.ring.header().lost.load(Relaxed);
@@ -157,7 +159,7 @@ impl<W: Write> Collector<W> {
         }
     }
 
-    /// Translates the records that were read, in the order of their times, and writes the events.
+    /// Translates the records that were read, in time order, and writes the events.
     fn deliver(&mut self, now_ns: u64) {
         self.batch.sort_by_key(|(_, record)| record.time_ns);
         for (process, record) in self.batch.drain(..) {
@@ -175,7 +177,7 @@ impl<W: Write> Collector<W> {
     }
 
     /// Adds the expiries up to `until_ns` of processes whose rings were read to the head. In any
-    /// other ring, an uncommitted record may have stopped a timer before its deadline.
+    /// other ring, there can be an uncommitted record that stops a timer before its deadline.
     fn settle(&mut self, until_ns: u64) {
         for (number, _) in self.processes.iter().filter(|(_, process)| process.is_read) {
             self.translator.until(*number, until_ns, &mut self.seen);
@@ -192,8 +194,8 @@ impl<W: Write> Collector<W> {
     }
 
     fn write(&mut self) {
-        // An expiry that no call showed may stand behind records that are later in time. The sort
-        // is stable, so the events of one timer stay in order.
+        // An expiry that no call showed can come after records with later times. The sort is
+        // stable, so the events of one timer stay in order.
         self.seen.sort_by_key(|seen| seen.time_ns);
         let processes = &mut self.processes;
         let mut names = |process, of| match (processes.get_mut(&process), of) {
@@ -209,8 +211,8 @@ impl<W: Write> Collector<W> {
 
     /// Reads the rings of dead processes to their end, and forgets them.
     fn bury(&mut self, now_ns: u64) {
-        // After an exec the process has another ring. The directory does not list rings in the
-        // order of their age.
+        // After an `exec`, a process has a second ring, and the directory does not list rings by
+        // age.
         let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
         for process in self.processes.values() {
             let began = newest.entry(process.pid).or_default();
@@ -229,7 +231,7 @@ impl<W: Write> Collector<W> {
             let pid = process.pid;
             self.losses();
             self.deliver(now_ns);
-            // No record follows.
+            // No more records follow.
             self.translator.until(number, now_ns, &mut self.seen);
             self.write();
             if torn > 0 {
@@ -250,8 +252,8 @@ impl<W: Write> Collector<W> {
         self.sink.forget(number);
         if let Some(process) = self.processes.remove(&number) {
             self.totals.cpu += process.cpu();
-            // If the file cannot be removed, its name stays known, or the next turn would find it
-            // again.
+            // If the file cannot be removed, its name stays in `known`, because otherwise the next
+            // turn would find the file again.
             if let (Ok(()), Some(name)) = (fs::remove_file(&process.path), process.path.file_name()) {
                 self.known.remove(name);
             }

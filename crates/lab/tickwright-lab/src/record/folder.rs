@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 const PREFIX: &str = "tickwright-record-";
 
 /// Two folders that are removed on drop. The rings are in a memory file system, if the host has
-/// one. Such file systems often forbid execution, so the library has a folder of its own.
+/// one. Such file systems often forbid execution, so the library has a separate folder.
 #[derive(Debug)]
 pub(super) struct Folders {
     pub(super) rings: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Makes the folders, and removes folders of recorders that were killed.
+    /// Creates the folders, and removes folders of recorders that were killed.
     ///
     /// # Errors
     /// The error of the system.
@@ -37,7 +37,7 @@ impl Folders {
         Ok(folders)
     }
 
-    /// The file of the library.
+    /// Returns the path of the library.
     pub(super) fn library(&self) -> PathBuf {
         self.library.join("libtickwright_preload.so")
     }
@@ -50,7 +50,8 @@ impl Drop for Folders {
     }
 }
 
-/// The folder for temporary files. The loader splits `LD_PRELOAD` at blanks and colons.
+/// Returns the folder for temporary files. Its path must not contain blanks or colons, because the
+/// loader splits `LD_PRELOAD` at them.
 fn temporary() -> PathBuf {
     let named = env::temp_dir();
     let is_plain = named.is_absolute() && !named.to_string_lossy().contains([' ', ':']);
@@ -59,12 +60,12 @@ fn temporary() -> PathBuf {
 
 /// Creates a folder for the rings of the recorded processes.
 ///
-/// A recorded program may give up the rights of root, so that its later processes create rings as
-/// another user. That user may write to the folder but not list it, and other users cannot guess
-/// its name.
+/// A recorded program can give up the rights of root, so that its later processes create rings as
+/// another user. Every user is allowed to write to the folder but not to list it, and other users
+/// cannot guess its name.
 fn make(under: &Path) -> io::Result<(PathBuf, File)> {
     sweep(under);
-    // The keys of its hash are the system's random numbers.
+    // The hash is unpredictable, because its keys are the system's random numbers.
     let secret = RandomState::new().hash_one(under);
     let name = format!("{PREFIX}{}-{secret:016x}", process::id());
     let mode = if rustix::process::geteuid().is_root() { 0o1733 } else { 0o700 };
@@ -75,8 +76,8 @@ fn make(under: &Path) -> io::Result<(PathBuf, File)> {
     Ok((path, lock))
 }
 
-/// Removes the folders of killed recorders. A folder is removed if its process is gone and its lock
-/// is free. A process in another container is invisible here, but its lock is visible.
+/// Removes the folders of killed recorders. A folder is removed if its process has ended and its
+/// lock is free. A process in another container is invisible here, but its lock is visible.
 fn sweep(under: &Path) {
     for entry in fs::read_dir(under).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -10,7 +10,7 @@ use tickwright_preload::mapped::Mapped;
 /// The unit in which the system counts the processor time of a process.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// A process, from the time it began or was forked to its end or its next `exec`.
+/// A process, from its start or fork until its end or its next `exec`.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) ring: Mapped,
@@ -33,7 +33,7 @@ pub(super) struct Process {
 struct Mapping {
     begin: u64,
     end: u64,
-    /// Subtract this from an address to get an address in the file.
+    /// The difference between an address in memory and the address in the file.
     base: u64,
     name: String,
 }
@@ -48,7 +48,7 @@ impl Process {
         process
     }
 
-    /// Whether the process exists and has not ended. It also notes the processor time that the
+    /// Returns whether the process exists and has not ended. Also notes the processor time that the
     /// process has used.
     pub(super) fn is_alive(&mut self) -> bool {
         let Some(stat) = stat(self.pid) else { return false };
@@ -59,17 +59,17 @@ impl Process {
         stat.is_running
     }
 
-    /// When the process began to record.
+    /// Returns the time at which the process began to record.
     pub(super) fn started_ns(&self) -> u64 {
         self.ring.header().started_ns.load(Relaxed)
     }
 
-    /// The processor time that the process had used at the last check.
+    /// Returns the processor time that the process had used at the last check.
     pub(super) fn cpu(&self) -> Duration {
         self.cpu
     }
 
-    /// The name of a thread: `memcached/1234`.
+    /// Returns the name of a thread: `memcached/1234`.
     pub(super) fn thread(&self, thread: u32) -> String {
         let task = format!("/proc/{}/task/{thread}/comm", self.pid);
         let name = fs::read_to_string(task).ok();
@@ -81,12 +81,12 @@ impl Process {
         self.maps.first().map_or("process", |first| &first.name)
     }
 
-    /// The name of a place in the program: `libevent-2.1.so.7.0.1+0x1fbf0`.
+    /// Returns the name of a place in the program: `libevent-2.1.so.7.0.1+0x1fbf0`.
     pub(super) fn site(&mut self, address: u64) -> String {
         if let Some(name) = named(&self.maps, address) {
             return name;
         }
-        // The address may be in a library that was loaded later.
+        // The address can be in a library that was loaded later.
         if let Ok(now) = fs::read_to_string(format!("/proc/{}/maps", self.pid)) {
             self.maps.extend(mappings(&now));
         }
@@ -108,12 +108,12 @@ fn stat(pid: u64) -> Option<Stat> {
 impl Stat {
     /// Parses the line of `/proc/PID/stat`: see proc_pid_stat(5), which counts fields from 1.
     fn of(text: &str) -> Option<Self> {
-        // The name of the program is in brackets, and may hold any character.
+        // The name of the program is in parentheses, and can contain any character.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied();
         let ticks: u64 = [field(14)?, field(15)?].iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-        // A main thread that has ended is a zombie as long as other threads run.
+        // A main thread that has ended stays a zombie while other threads run.
         let threads: u64 = field(20)?.parse().unwrap_or(0);
         let is_running = match field(3)? {
             "X" | "x" => false,

@@ -22,7 +22,7 @@ pub(super) enum Unfit {
     Unseen(String),
 }
 
-/// How many interpreters in a row may be scripts themselves.
+/// How many interpreters in a row are allowed to be scripts themselves.
 const MOST_SCRIPTS: usize = 4;
 
 const INTERPRETER: u32 = 3;
@@ -30,7 +30,7 @@ const INTERPRETER: u32 = 3;
 /// Checks the program that a shell would start by this name.
 ///
 /// # Errors
-/// The reason why the program cannot be recorded.
+/// If the program cannot be recorded. The error is the reason.
 pub(super) fn check(program: &OsStr) -> Result<PathBuf, Unfit> {
     let path = find(program).ok_or(Unfit::Missing)?;
     let mut file = path.clone();
@@ -40,15 +40,15 @@ pub(super) fn check(program: &OsStr) -> Result<PathBuf, Unfit> {
             return Err(Unfit::NotExecutable);
         }
         let mut begin = [0; 256];
-        // A file that may be executed but not read passes: the loader decides.
+        // A file that can be executed but not read passes the check, because its loader decides.
         let Ok(read) = File::open(&file).and_then(|mut file| file.read(&mut begin)) else { return Ok(path) };
         if let Some(script) = begin[..read].strip_prefix(b"#!") {
             let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let mut words = line.split(|byte| b" \t".contains(byte)).filter(|word| !word.is_empty());
             let named = words.next().map(OsStr::from_bytes).ok_or(Unfit::NotExecutable)?;
             // `env` starts another program, and searches for it as a shell does. If an option or a
-            // variable comes before the program, `env` itself is checked, because these may change
-            // the search path.
+            // variable comes before the program, `env` itself is checked, because the option or
+            // variable could change the search path.
             let is_env = Path::new(named).file_name() == Some(OsStr::new("env"));
             let is_plain = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
             let meant = words.next().filter(|_| is_env).filter(is_plain).map(OsStr::from_bytes);

@@ -8,7 +8,7 @@ use tickwright_trace::{Event, Header, TraceError, Writer};
 
 use super::translate::{Seen, since};
 
-/// Where events go. After the first error, or at the limit, events are counted and dropped.
+/// Where events go. After the first error or at the limit, events are only counted.
 #[derive(Debug)]
 pub(super) struct Sink<W: Write> {
     writer: Option<Writer<Counting<W>>>,
@@ -18,7 +18,7 @@ pub(super) struct Sink<W: Write> {
     pub(super) result: Outcome,
 }
 
-/// What has a name in a process.
+/// A thing that has a name within a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
     Thread(u32),
@@ -26,7 +26,7 @@ pub(super) enum Named {
     Site(u64),
 }
 
-/// Looks up the name of something in a process; each name is looked up once.
+/// Looks up the name of a thing in a process. Each name is looked up once.
 pub(super) type Names<'n> = dyn FnMut(u32, Named) -> String + 'n;
 
 /// The counts of a recording: the events that it wrote and lost.
@@ -37,17 +37,17 @@ pub(super) struct Outcome {
     pub(super) threads: usize,
     /// How many events were recorded but not written.
     pub(super) unwritten: u64,
-    /// How many records found no room in their ring or were not finished, plus the expiries that
-    /// were left out.
+    /// The number of records that found no room in their ring or were not finished, plus the number
+    /// of expiries that were left out.
     pub(super) lost: u64,
     /// The error after which the file was not written any further.
     pub(super) error: Option<io::Error>,
-    /// The file has reached its limit.
+    /// Whether the file has reached its limit.
     pub(super) is_full: bool,
     pub(super) bytes: u64,
 }
 
-/// Counts bytes.
+/// Counts the bytes that are written through it.
 #[derive(Debug)]
 struct Counting<W> {
     to: W,
@@ -66,7 +66,7 @@ impl<W: Write> Write for Counting<W> {
     }
 }
 
-/// The tick length of a source, in ns; 0: finer than a clock.
+/// Returns the tick length of a source in ns, or 0 if the source's times are as fine as the clock.
 fn tick_ns(of: u8) -> u64 {
     match of {
         source::LIBUV | source::POLL | source::EPOLL => 1_000_000,
@@ -76,7 +76,7 @@ fn tick_ns(of: u8) -> u64 {
 }
 
 impl<W: Write> Sink<W> {
-    /// Begins a trace of about `limit` bytes at most; it may exceed this by one block.
+    /// Begins a trace of at most about `limit` bytes. The trace can exceed this limit by one block.
     ///
     /// # Errors
     /// The error of the file, if even the header cannot be written.
@@ -90,7 +90,7 @@ impl<W: Write> Sink<W> {
         self.writer.is_some()
     }
 
-    /// Writes an event whose time counts from `start_ns`.
+    /// Writes an event, with its time relative to `start_ns`.
     pub(super) fn push(&mut self, seen: &Seen, start_ns: u64, names: &mut Names<'_>) {
         if self.try_push(seen, start_ns, names).is_none() {
             self.result.unwritten += 1;
@@ -109,7 +109,7 @@ impl<W: Write> Sink<W> {
         Some(())
     }
 
-    /// The number of a name in the trace; 0 if it is unknown.
+    /// Returns the number of a name in the trace, or 0 if the name is unknown.
     fn number(&mut self, process: u32, of: Named, names: &mut Names<'_>) -> Option<u32> {
         if matches!(of, Named::Thread(0) | Named::Site(0)) {
             return Some(0);
@@ -134,18 +134,18 @@ impl<W: Write> Sink<W> {
         self.with(|writer| writer.lost(time, count, note));
     }
 
-    /// Forgets the names of a process that has ended: none of its events follows.
+    /// Forgets the names of a process that has ended, because no more of its events follow.
     pub(super) fn forget(&mut self, process: u32) {
         self.known.remove(&process);
     }
 
-    /// The number of processes whose names it holds.
+    /// Returns the number of processes whose names the sink holds.
     #[cfg(test)]
     pub(super) fn processes(&self) -> usize {
         self.known.len()
     }
 
-    /// Writes the waiting events.
+    /// Writes the events that the writer has collected.
     pub(super) fn flush(&mut self) {
         self.with(Writer::flush);
     }
@@ -177,9 +177,10 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Notes an error of the file, and writes no further.
+    /// Notes an error of the file, and stops writing.
     pub(super) fn fail(&mut self, error: TraceError) {
-        // Events that the writer still holds are in its last whole blocks, or were never written.
+        // The events that the writer still holds are either already in whole blocks of the file, or
+        // they are never written.
         if let Some(writer) = self.writer.take() {
             self.result.bytes = writer.get_ref().map_or(0, |to| to.bytes);
         }

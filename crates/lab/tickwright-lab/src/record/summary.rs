@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::output::text::plain;
 use crate::traces::remedy::remedies;
 
-/// Sentences on what the library cannot see, and on what it sees only in part.
+/// Sentences about what the library cannot see, and about what it sees only partly.
 const UNSEEN: [&str; 11] = [
     "timers that the program implements itself: only the time-out of its wait is seen, \
      which is the earliest deadline",
@@ -35,7 +35,7 @@ const UNSEEN: [&str; 11] = [
     "memory that is used again for another timer keeps the number of the first",
 ];
 
-/// The header of a recording that begins now.
+/// Returns the header of a recording that begins now.
 pub(super) fn header(program: &[OsString]) -> Header {
     let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     let host = Host::read();
@@ -59,7 +59,7 @@ pub(super) struct Ended<'a> {
     pub(super) program: &'a [OsString],
 }
 
-/// The lines at the end of a recording.
+/// Returns the lines at the end of a recording.
 pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> String {
     let file = plain(&ended.file.display().to_string());
     let events: u64 = outcome.written.values().sum();
@@ -122,11 +122,12 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     out
 }
 
-/// What the records cost beside their own time, as `docs/recording.md` tells of a server.
+/// The cost of records in addition to their own time, which `docs/recording.md` reports for a
+/// server.
 const MEASURED_COST: &str = "with the cache misses that records bring, a server under load took 2 to 6 % more \
                              processor time a query";
 
-/// Why a recording has no timer of the program. `None`: it has some.
+/// Returns why a recording has no timer of the program, or `None` if it has some.
 fn no_timers(outcome: &Outcome) -> Option<&'static str> {
     if outcome.written.values().sum::<u64>() + outcome.unwritten == 0 {
         let why = "no call was seen that arms a timer or waits with a time-out: a program in Go, or one that is \
@@ -139,7 +140,7 @@ fn no_timers(outcome: &Outcome) -> Option<&'static str> {
     (!outcome.written.is_empty() && outcome.written.keys().all(is_wait)).then_some(why)
 }
 
-/// The words of a program as a shell reads them.
+/// Returns the words of a program as a user would type them in a shell.
 pub(super) fn command(program: &[OsString]) -> String {
     let quoted = |word: &OsString| {
         let word = word.to_string_lossy();
@@ -153,7 +154,7 @@ pub(super) fn command(program: &[OsString]) -> String {
     plain(&program.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// `1 event`, `2 events`, `2 processes`.
+/// Returns a count with its noun: `1 event`, `2 events`, `2 processes`.
 fn counted(count: u64, what: &str) -> String {
     let end = match count {
         1 => "",
@@ -163,7 +164,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{end}")
 }
 
-/// The message for a program that never loaded the library.
+/// Returns the message for a program that never loaded the library.
 pub(super) fn unseen_program(program: &OsStr, status: ExitStatus, remedy: &str) -> String {
     format!(
         "'{}' ran ({status}) but did not load the library: it or its loader ignores LD_PRELOAD, \

@@ -5,21 +5,22 @@
 //!   ARM  pending     -> rearm    STOP  pending -> cancel      otherwise -> nothing
 //! ```
 //!
-//! Timers of the kernel, and repeating timers of libev, expire without a call. Here they fire at
-//! their deadline, or at the arm if the arm is later. A one-shot timer of libevent, libuv or libev
-//! shows its expiry by a call. If a version of the library does not show the expiry, the timer
-//! fires here, once it is late by [`LATE_NS`].
+//! The kernel's timers and repeating timers of libev expire without a call, so this module lets
+//! them fire at their deadline, or at the arm if the arm is later. A one-shot timer of libevent,
+//! libuv or libev shows its expiry by a call. If a version of the library does not, this module
+//! lets the timer fire when it is late by [`LATE_NS`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tickwright_preload::ring::{Record, op, source};
 use tickwright_trace::What;
 
-/// An event loop runs a timer at most this many ns late. A later expiry counts as unseen.
+/// An event loop is assumed to run a timer at most this many ns late. If no expiry was seen by
+/// then, the timer counts as expired.
 const LATE_NS: u64 = 1_000_000_000;
 
-/// How many expiries of one timer one turn adds at most; further ones are counted as left out. A
-/// timer with a period of some nanoseconds would have millions.
+/// The most expiries of one timer that one call adds; further expiries are counted as left out. A
+/// timer with a period of some nanoseconds would otherwise add millions.
 const MOST_AT_ONCE: u64 = 1000;
 
 /// An event of a timer.
@@ -30,11 +31,11 @@ pub(super) struct Seen {
     pub(super) source: u8,
     pub(super) what: What,
     pub(super) process: u32,
-    /// 0: unknown.
+    /// The thread; 0: unknown.
     pub(super) thread: u32,
     /// The number of the processor plus 1; 0: unknown.
     pub(super) cpu: u16,
-    /// 0: unknown.
+    /// The call site; 0: unknown.
     pub(super) site: u64,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     source: u8,
-    /// For a wait, the id is its thread.
+    /// The timer's id. For a wait, the id of its thread.
     id: u64,
 }
 
@@ -68,12 +69,12 @@ pub(super) struct LeftOut {
     pub(super) count: u64,
 }
 
-/// The timers of all processes that have not ended. Deadlines of events count from `start_ns`.
+/// The timers of all processes that have not ended. Deadlines in events are relative to `start_ns`.
 #[derive(Debug)]
 pub(super) struct Translator {
     start_ns: u64,
     processes: BTreeMap<u32, Timers>,
-    /// How many timers there have been, including ended ones. Their numbers count from 1.
+    /// How many timers there have been, including ended ones. Timers are numbered from 1.
     count: u64,
 }
 
@@ -101,12 +102,12 @@ impl Translator {
         Self { start_ns, processes: BTreeMap::new(), count: 0 }
     }
 
-    /// How many timers there have been, including ended ones.
+    /// Returns how many timers there have been, including ended ones.
     pub(super) fn timers(&self) -> u64 {
         self.count
     }
 
-    /// The number of processes whose timers it holds.
+    /// Returns the number of processes whose timers the translator holds.
     #[cfg(test)]
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
@@ -147,7 +148,8 @@ impl Translator {
         match record.op {
             op::ARM => {
                 let (deadline, period) = (since(self.start_ns, record.deadline_ns), record.period_ns);
-                // A thread left its wait without a return: it was cancelled, or left by `longjmp`.
+                // The thread left its wait without returning from the call, by a cancellation or
+                // `longjmp`.
                 let is_left = was.is_some() && is_wait(record.source);
                 if is_left {
                     out.push(seen(What::Cancel));
@@ -168,7 +170,7 @@ impl Translator {
         }
     }
 
-    /// Adds the expiries of a process up to `now_ns` of timers that expire without a call.
+    /// For timers of a process that expire without a call, adds the expiries up to `now_ns`.
     pub(super) fn until(&mut self, process: u32, now_ns: u64, out: &mut Vec<Seen>) {
         let Some(of) = self.processes.get_mut(&process) else { return };
         while let Some(&(deadline_ns, key)) = of.silent.first() {
@@ -181,7 +183,7 @@ impl Translator {
             let number = timer.number;
             let mut fire = |time_ns| out.push(Seen::quiet(time_ns, number, process, key, What::Fire));
             if deadline_ns < armed_ns || period_ns == 0 {
-                // The kernel accepts a deadline that has passed, and the timer expires at once.
+                // The kernel accepts a deadline in the past, and such a timer expires at once.
                 fire(deadline_ns.max(armed_ns));
             }
             if period_ns == 0 {
@@ -204,7 +206,7 @@ impl Translator {
             let next_ns = count.checked_mul(period_ns).and_then(|over_ns| first_ns.checked_add(over_ns));
             let deadline_ns = next_ns.unwrap_or(u64::MAX);
             timer.pending = Some(Pending { armed_ns, deadline_ns, period_ns });
-            // A timer that is due after the end of time does not expire again.
+            // A timer whose next deadline exceeds the range of `u64` does not expire again.
             if next_ns.is_some() {
                 of.silent.insert((deadline_ns, key));
             }
@@ -217,7 +219,8 @@ impl Translator {
         self.processes.get_mut(&process)?.left_out.take()
     }
 
-    /// Adds expiries of event loops that do not show them. Costs O(timers): call it once a second.
+    /// Adds the expiries of event loops that do not show them. The cost is O(timers), so call it
+    /// about once per second.
     pub(super) fn overdue(&mut self, now_ns: u64, out: &mut Vec<Seen>) {
         for (process, of) in &mut self.processes {
             for (key, timer) in &mut of.all {
@@ -247,13 +250,14 @@ impl Translator {
         }
     }
 
-    /// Forgets the timers of a process: none of its records follows.
+    /// Forgets the timers of a process that sends no more records.
     pub(super) fn forget(&mut self, process: u32) {
         self.processes.remove(&process);
     }
 }
 
-/// The difference of two times of one clock; it fits an `i64` unless a record is damaged.
+/// Returns the difference of two times of one clock. It fits into an `i64` unless a record is
+/// damaged.
 pub(super) fn since(start_ns: u64, time_ns: u64) -> i64 {
     i64::try_from(i128::from(time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX)
 }

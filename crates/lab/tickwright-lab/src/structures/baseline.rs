@@ -1,5 +1,5 @@
-//! Baselines: structures of other projects behind small adapters. Each adapter states what its
-//! structure does not promise. Most of them are in a build with the feature `rivals` alone.
+//! Baselines: structures of other projects, each with a small adapter. Each adapter states what its
+//! structure does not promise. Most of them are only in a build with the feature `rivals`.
 
 pub(crate) mod btree_map;
 #[cfg(feature = "rivals")]

@@ -13,7 +13,8 @@ use tickwright_core::Order;
 pub(crate) enum Dead {
     /// It leaves at once.
     Leave,
-    /// It may stay. The structure sweeps, so that the pending timers bound the dead entries.
+    /// It can stay. The structure sweeps dead entries, so that their number is bounded by the
+    /// number of pending timers.
     AreSwept,
     /// The entry stays until its tick, however many entries there are.
     #[cfg_attr(not(any(test, feature = "rivals")), expect(dead_code, reason = "rivals are such"))]
@@ -34,7 +35,8 @@ pub(crate) trait BenchQueue {
     /// Disarms the armed timer `id`.
     fn remove(&mut self, id: u32);
 
-    /// Moves the armed timer `id` to another deadline. The default removes and inserts it.
+    /// Moves the armed timer `id` to another deadline. The default removes the timer and inserts it
+    /// again.
     #[inline]
     fn reschedule(&mut self, id: u32, deadline: u64) {
         self.remove(id);
@@ -44,8 +46,8 @@ pub(crate) trait BenchQueue {
     /// Returns the deadline of the head. Some structures return a lower bound.
     fn head(&mut self) -> Option<u64>;
 
-    /// Returns the deadline of the timer after the head; `None` by default, for a structure that
-    /// cannot name it.
+    /// Returns the deadline of the timer after the head; the default returns `None`, for a
+    /// structure that cannot name that timer.
     fn second(&mut self) -> Option<u64> {
         None
     }
@@ -53,21 +55,21 @@ pub(crate) trait BenchQueue {
     /// Takes one timer that is due at `now`. Returns its id and deadline.
     fn pop_expired(&mut self, now: u64) -> Option<(u32, u64)>;
 
-    /// As [`head`](Self::head), for a caller that takes this timer next. The queue may remember
-    /// which timer is the head.
+    /// As [`head`](Self::head), but for a caller that takes this timer next. The queue is allowed
+    /// to remember which timer is the head.
     fn look_at_head(&mut self) -> Option<u64> {
         self.head()
     }
 
     /// Takes the timer that the last [`look_at_head`](Self::look_at_head) found. This is a removal
-    /// by handle, without another search. No operation may come between the two calls. The default
-    /// calls [`pop_expired`](Self::pop_expired).
+    /// by handle, without another search. No operation is allowed between the two calls. The
+    /// default calls [`pop_expired`](Self::pop_expired).
     fn take_head(&mut self, now: u64) -> Option<(u32, u64)> {
         self.pop_expired(now)
     }
 
-    /// Takes the head, whenever it is due. The default makes two searches: it reads the head, then
-    /// pops a timer that is due at that tick. A structure that finds and takes the head in one
+    /// Takes the head, even if it is not due. The default makes two searches: it reads the head,
+    /// then pops a timer that is due at that tick. A structure that finds and takes the head in one
     /// search overrides this method.
     fn pop(&mut self) -> Option<(u32, u64)> {
         let head = self.head()?;
@@ -83,8 +85,8 @@ pub(crate) trait BenchQueue {
         Some((id, expiry))
     }
 
-    /// Returns the tick for which a driver sets its alarm. The tick is a lower bound of
-    /// [`head`](Self::head), at the least cost that the queue offers.
+    /// Returns the tick for which a driver sets its alarm. The tick is the lower bound of
+    /// [`head`](Self::head) that the queue can give at the least cost.
     fn wake(&mut self) -> Option<u64> {
         self.head()
     }
@@ -109,15 +111,15 @@ pub(crate) trait BenchQueue {
         (self.dead() == Dead::Leave).then_some(0)
     }
 
-    /// Says which timers the caller moves or removes soon: `near` in some 8 operations, `far` in
-    /// some 16. Changes nothing. A queue that takes hints fetches from memory what it then reads:
-    /// the caller's object with the key of `far`, and the timer of `near`. A queue whose table has
-    /// no address outside of its library does nothing.
+    /// Tells the queue which timers the caller moves or removes soon: `near` in some 8 operations,
+    /// and `far` in some 16. The queue's content does not change. A queue that takes hints
+    /// prefetches the caller's object with the key of `far`, and the timer of `near`. A queue whose
+    /// table has no address outside its library does nothing.
     #[inline]
     fn hint(&self, _far: u32, _near: u32) {}
 
-    /// Tells the queue the time, and delivers nothing. A structure that chooses a place by the
-    /// delay from its own time overrides this method.
+    /// Tells the queue the time without delivering anything. A structure that places a timer by its
+    /// delay from the structure's own time overrides this method.
     fn tell(&mut self, _now: u64) {}
 
     /// Bytes of the adapter that stand for data in the caller's own objects (a key per timer).
@@ -127,8 +129,8 @@ pub(crate) trait BenchQueue {
     }
 }
 
-/// A queue whose type tells which loops are compiled for it. The answers of an exact queue are
-/// folded inside a timed loop, and those of a granular queue are logged there.
+/// A queue whose type determines which loops are compiled for it. A timed loop folds the answers of
+/// an exact queue into a checksum, and logs the answers of a granular queue.
 pub(crate) trait Timed: BenchQueue + Sized {
     /// Whether timers are delivered on the tick.
     const EXACT: bool = true;
@@ -160,14 +162,14 @@ pub(crate) trait Candidate: 'static {
     /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
     const KEEPS_DEAD: bool = false;
 
-    /// Whether it takes [hints](BenchQueue::hint).
+    /// Whether the queue takes [hints](BenchQueue::hint).
     const HINTS: bool = true;
 
-    /// The promised order of deliveries, and the greatest lateness. Work for granular structures is
-    /// not compiled for an exact one.
+    /// The promised order of deliveries, and the greatest lateness. Code that only granular
+    /// structures need is not compiled for an exact structure.
     const ORDER: Order = Order::Exact;
 
-    /// The greatest lateness, in ticks, of a timer armed `delay` ticks ahead.
+    /// Returns the greatest lateness, in ticks, of a timer armed `delay` ticks ahead.
     fn lateness(delay: u64) -> u64 {
         match Self::ORDER {
             Order::Granular { lateness } => lateness(delay),
@@ -175,7 +177,8 @@ pub(crate) trait Candidate: 'static {
         }
     }
 
-    /// Whether the queue can hold `capacity` timers at once. A bounded structure may not.
+    /// Whether the queue can hold `capacity` timers at once. A bounded structure might not be able
+    /// to.
     fn holds(capacity: usize) -> bool {
         let _ = capacity;
         true

@@ -9,12 +9,12 @@ use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
-/// Family `F` over slab storage. The 8-byte key per id stands for a field in the caller's own
+/// Family `F` with slab storage. The 8-byte key per id stands for a field in the caller's own
 /// object.
 #[derive(Debug)]
 pub(crate) struct Slab<F>(PhantomData<F>);
 
-/// Family `F` over hook storage: one arena of nodes, named by index.
+/// Family `F` with hook storage: one arena of nodes that are named by index.
 #[derive(Debug)]
 pub(crate) struct Hook<F>(PhantomData<F>);
 
@@ -23,20 +23,20 @@ pub(crate) trait Ids<Q: TimerQueue> {
     /// See [`BenchQueue::dead`].
     const DEAD: Dead = Dead::Leave;
 
-    /// The value with which timer `id` is inserted.
+    /// Returns the value with which timer `id` is inserted.
     fn value(&self, id: u32) -> Q::Value;
 
-    /// The id of a value that the queue returns.
+    /// Returns the id of a value that the queue returns.
     fn id(value: &Q::Value) -> u32;
 
-    /// The key of the armed timer `id`.
+    /// Returns the key of the armed timer `id`.
     fn key(&self, id: u32) -> Option<Q::Key>;
 
-    /// Stores the key of a timer that was armed; `None` if the queue refused the timer.
+    /// Stores the key of a timer that was armed. The key is `None` if the queue refused the timer.
     #[inline]
     fn note(&mut self, _id: u32, _key: Option<Q::Key>) {}
 
-    /// The deadline of a pending timer.
+    /// Returns the deadline of a pending timer.
     fn expiry(queue: &Q, key: Q::Key) -> Option<u64>;
 
     /// See [`BenchQueue::hint`].
@@ -131,8 +131,8 @@ impl<F: Family + 'static> Candidate for Slab<F> {
     fn arena(_capacity: usize) {}
 
     fn queue((): &(), capacity: usize) -> Self::Queue<'_> {
-        // `holds` detects a family whose bound is below `capacity`. The queue of such a family
-        // begins without reserved capacity.
+        // If the bound of a family is below `capacity`, which `holds` detects, the queue begins
+        // without reserved capacity.
         let queue = SlabQueue::with_capacity(capacity).unwrap_or_default();
         Bench { queue, ids: vec![None; capacity], seen: None }
     }
@@ -182,7 +182,8 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        // A refusal loses the timer, which the comparison of answers reports.
+        // If the queue refuses the timer, the timer is lost, and the comparison of answers reports
+        // it.
         let inserted = self.queue.insert_at(deadline, self.ids.value(id), self.queue.now());
         self.ids.note(id, inserted.ok());
     }

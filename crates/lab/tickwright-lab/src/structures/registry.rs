@@ -43,7 +43,8 @@ pub(crate) enum Kind {
 /// The id of the structure behind [`DefaultQueue`](tickwright_core::DefaultQueue).
 pub(crate) const DEFAULT: &str = "ladder/slab";
 
-/// The data structure that keeps the order. Rivals with the same shape are the closest comparison.
+/// The data structure that keeps the order. Other crates' structures of the same shape are the
+/// closest comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Shape {
@@ -84,12 +85,13 @@ impl Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
-    /// By deadline, with equals in the order of insertion. The judge compares ids and deadlines.
+    /// By deadline, and timers of equal deadline in the order of insertion. The judge compares ids
+    /// and deadlines.
     Fifo,
-    /// By deadline, with equals in any order. Deadlines are compared.
+    /// By deadline, and timers of equal deadline in any order. The judge compares deadlines.
     AnyOrder,
-    /// By the end of the bucket of each timer. Each timer is delivered once, never early, and never
-    /// later than the structure's bound.
+    /// By the end of the bucket that holds the timer. The judge checks that each timer is delivered
+    /// once, never early, and at most as late as the structure's bound.
     Granular,
 }
 
@@ -100,7 +102,7 @@ impl Ties {
     }
 }
 
-/// The population up to which a structure is measured.
+/// The largest population at which a structure is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Sensible {
     /// The largest population.
@@ -120,13 +122,13 @@ pub(crate) struct Structure {
     pub(crate) shape: Shape,
     /// The promised order of deliveries.
     pub(crate) ties: Ties,
-    /// Whether the structure can read the timer after the head.
+    /// Whether the structure can return the timer after the head.
     pub(crate) second: bool,
     /// Whether the head is exact, rather than a lower bound.
     pub(crate) exact_head: bool,
-    /// Whether it takes [hints](crate::structures::candidate::BenchQueue::hint).
+    /// Whether the structure takes [hints](crate::structures::candidate::BenchQueue::hint).
     pub(crate) hints: bool,
-    /// The largest population that is measured, and why. Above it a run would take too long.
+    /// The largest population that is measured, because a run with more timers would take too long.
     pub(crate) sensible: Option<Sensible>,
     /// One line for `tickwright list`.
     pub(crate) about: &'static str,
@@ -143,7 +145,8 @@ pub(crate) trait Visitor {
 
 /// A structure whose insert walks a list: with 10,000 timers one insert takes microseconds.
 const LINEAR: Sensible = Sensible { most: 1000, why: "insertion is O(n)" };
-/// A wheel whose buckets grow with the population: with 1M timers, a few rounds take many minutes.
+/// A wheel whose buckets grow with the population, so that a few rounds with 1M timers take many
+/// minutes.
 #[cfg(feature = "rivals")]
 const BUCKETS: Sensible = Sensible { most: 10_000, why: "its peek looks through a whole bucket" };
 
@@ -187,7 +190,8 @@ macro_rules! table {
                 )+
                 $(concat!($slab_id, "/slab") => visitor.visit::<Slab<$slab_family>>(structure),)+
                 $($(#[$cfg])* $name => visitor.visit::<$candidate>(structure),)+
-                // Each `Structure` comes from a row of the table, and each row has an arm.
+                // Each `Structure` comes from a row of the table, and each row has an arm of this
+                // `match`.
                 other => unreachable!("structure {other} has no row"),
             }
         }
@@ -233,14 +237,15 @@ tickwright_core::for_each_family!(and_slab_only [
         "timer-queue 0.1, a hierarchical wheel";
 ]);
 
-/// The structures that this build leaves out: those of others that need the feature `rivals`.
+/// The structures that this build leaves out: other crates' structures that need the feature
+/// `rivals`.
 pub(crate) static LEFT_OUT: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let is_there = |name: &&str| STRUCTURES.iter().any(|structure| structure.id == *name);
     let absent = BASELINES.iter().copied().filter(|name| !is_there(name));
     if cfg!(feature = "rivals") { Vec::new() } else { absent.collect() }
 });
 
-/// What a build without the feature `rivals` lacks, and the remedy.
+/// The message about what a build without the feature `rivals` lacks, and the remedy.
 pub(crate) const WITHOUT_RIVALS: &str =
     "this build is without most queues and threads of other libraries; `--features rivals` adds them";
 
@@ -264,7 +269,7 @@ const fn linear<F: Family>() -> Option<Sensible> {
     }
 }
 
-/// The kind of a structure of another project.
+/// Returns the kind of a structure of another project.
 const fn theirs(id: &str) -> Kind {
     match id.as_bytes() {
         [.., b'-', b'c', b'o', b'n', b't', b'r', b'a', b'c', b't'] => Kind::EqualContract,
@@ -295,7 +300,7 @@ pub(crate) struct Facts {
     pub(crate) bytes_per_timer: usize,
     /// The longest delay that the structure takes, in ticks.
     pub(crate) horizon: u64,
-    /// Whether it keeps every entry of a removed timer until its tick.
+    /// Whether the structure keeps every entry of a removed timer until the timer's tick.
     pub(crate) keeps_dead: bool,
     holds: fn(usize) -> bool,
 }
@@ -336,11 +341,11 @@ fn left_out(name: &str) -> LabError {
 /// Whether a structure can hold `population` timers.
 ///
 /// # Errors
-/// The system refuses memory.
+/// If the system refuses memory.
 pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<bool, LabError> {
     let before = allocator::refusals();
     match (facts(structure).holds)(population) {
-        // Without memory every structure would look bounded.
+        // If the system refuses memory, every structure would seem bounded.
         false if allocator::refusals() > before => {
             let id = structure.id;
             Err(LabError::memory(format!("the system refuses the memory for {id} with {population} timers")))
@@ -349,10 +354,10 @@ pub(crate) fn holds(structure: &'static Structure, population: usize) -> Result<
     }
 }
 
-/// Why a structure is not run with `population` timers; `None` if it is run.
+/// Returns why a structure is not run with `population` timers, or `None` if it is run.
 ///
 /// # Errors
-/// The system refuses memory.
+/// If the system refuses memory.
 pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Result<Option<String>, LabError> {
     if let Some(Sensible { why, .. }) = structure.sensible.filter(|sensible| population > sensible.most) {
         return Ok(Some(why.into()));
@@ -361,11 +366,11 @@ pub(crate) fn why_not(structure: &'static Structure, population: usize) -> Resul
 }
 
 /// Returns the structures that a list of patterns names, in table order. `*` matches anything. A
-/// family name matches both storages. A leading `!` excludes. If the first pattern excludes, the
-/// list begins with all structures.
+/// family name matches both storages. A pattern with a leading `!` excludes structures. If the
+/// first pattern excludes, the list begins with all structures.
 ///
 /// # Errors
-/// A pattern that matches nothing; the message gives the nearest names.
+/// If a pattern matches nothing. The message gives the nearest names.
 pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, LabError> {
     let first_takes_away = patterns.first().is_none_or(|pattern| pattern.starts_with('!'));
     let mut chosen = vec![first_takes_away; STRUCTURES.len()];
@@ -379,7 +384,7 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
                 *chosen = wanted;
             }
         }
-        // What is not there need not be taken away.
+        // A pattern that excludes structures which this build lacks is not an error.
         if !matched && is_left_out(bare) {
             if wanted {
                 return Err(left_out(bare));
@@ -399,11 +404,11 @@ pub(crate) fn select(patterns: &[String]) -> Result<Vec<&'static Structure>, Lab
     Ok(selected)
 }
 
-/// Parses the name of one of our families, for commands that have their own storage. The name is
-/// `heap4`, or `heap4/*` as in other commands. A value parser for the command line.
+/// Parses the name of one of our families, as a value parser for commands whose storage is fixed.
+/// The name is `heap4`, or `heap4/*` as in other commands.
 ///
 /// # Errors
-/// No family has this name; the message gives the nearest names.
+/// If no family has this name. The message gives the nearest names.
 pub(crate) fn family(text: &str) -> Result<scheduler::Structure, String> {
     let name = text.strip_suffix("/*").unwrap_or(text);
     if let Some((family, _)) =

@@ -6,7 +6,7 @@ use crate::result::{Label, Report, Series};
 use crate::stats::{TIE, median};
 use crate::structures::registry::{DEFAULT, Kind, STRUCTURES, Structure};
 
-/// An answer has at most this many ranges. More would be noise, not advice.
+/// An answer has at most this many ranges, because more ranges would not be useful as advice.
 const MOST_RANGES: usize = 3;
 
 /// The median of one structure at one population.
@@ -22,8 +22,8 @@ struct Point {
 pub(super) struct Advice {
     /// The use: `without an allocator`.
     pub(super) about: &'static str,
-    /// Populations with their structure, in ascending order. For questions that every population
-    /// has, the ranges leave none out.
+    /// Populations with their structure, in ascending order. If a question applies to every
+    /// population, the ranges cover all of them.
     pub(super) ranges: Vec<(String, String)>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn advice(reports: &[Report]) -> Vec<Advice> {
 }
 
 /// Returns the medians of a report, in the report's order. Series that name no scenario belong to
-/// each.
+/// every scenario.
 fn points(report: &Report, scenario: Option<&str>) -> Vec<Point> {
     let point = |series: &Series| {
         let (Label::Text(id), Label::Whole(n)) = (series.labels.get("structure")?, series.labels.get("n")?)
@@ -85,7 +85,7 @@ fn points(report: &Report, scenario: Option<&str>) -> Vec<Point> {
     report.series.iter().filter_map(point).collect()
 }
 
-/// The populations in ascending order.
+/// Returns the populations in ascending order.
 fn populations<'p>(points: impl Iterator<Item = &'p Point>) -> Vec<u64> {
     let mut all: Vec<u64> = points.map(|point| point.n).collect();
     all.sort_unstable();
@@ -102,16 +102,17 @@ fn fastest<'p>(points: impl Iterator<Item = &'p Point>) -> Option<&'p Point> {
 struct Range {
     structure: &'static Structure,
     from: u64,
-    /// The measured populations; the last one ends the range.
+    /// The measured populations of the range, in ascending order.
     measured: Vec<u64>,
     /// The structure's greatest time, as a multiple of the fastest structure's time.
     worst: f64,
 }
 
-/// Divides the populations among the structures of ours that `among` accepts, from the least to the
-/// greatest, without a hole. A structure keeps a population if it takes at most [`TIE`] longer than
-/// the fastest. Each range goes to the structure that keeps the most populations. If there would be
-/// more than [`MOST_RANGES`], the last range goes to the structure with the least worst case.
+/// Divides the populations, from the least to the greatest and without a gap, among our structures
+/// that `among` accepts. A structure is good enough at a population if it takes at most [`TIE`]
+/// longer than the fastest one. Each range goes to the structure that is good enough at the most
+/// consecutive populations. If there would be more than [`MOST_RANGES`] ranges, the last range goes
+/// to the structure whose worst case is the smallest.
 fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
     let of: Vec<Point> = points
         .iter()
@@ -120,7 +121,8 @@ fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
         .collect();
     let all = populations(of.iter());
     let candidates = || STRUCTURES.iter().filter(|known| of.iter().any(|point| point.structure == *known));
-    // The structure's time as a multiple of the fastest one's; `None` where it was not measured.
+    // The structure's time as a multiple of the fastest structure's time, or `None` if it was not
+    // measured.
     let times = |structure: &Structure, n: u64| {
         let here = || of.iter().filter(move |point| point.n == n);
         let own = here().find(|point| point.structure == structure)?;
@@ -151,7 +153,8 @@ fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
                 (chosen, kept) = (Some(least), rest.len());
             }
         }
-        // The fastest structure keeps its population, so the loop ends.
+        // The fastest structure is always good enough at its population, so each pass makes
+        // progress and the loop ends.
         let (Some(structure), 1..) = (chosen, kept) else { break };
         let from = ranges.last().and_then(|range| range.measured.last()).map_or(*first, |last| last + 1);
         let (measured, after) = rest.split_at(kept);
@@ -166,8 +169,9 @@ fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
     ranges
 }
 
-/// The populations at which a granular structure is faster than every exact one by more than
-/// [`TIE`]. Of more than [`MOST_RANGES`] ranges, those of the greatest populations are kept.
+/// Returns the populations at which a granular structure is faster than every exact structure by
+/// more than [`TIE`]. If there are more than [`MOST_RANGES`] ranges, the ranges of the largest
+/// populations are kept.
 fn late(points: &[Point]) -> Vec<Range> {
     let best = |n: u64, exact: bool| {
         let here = points.iter().filter(|point| point.n == n && point.structure.kind == Kind::Ours);
@@ -187,8 +191,8 @@ fn late(points: &[Point]) -> Vec<Range> {
     ranges
 }
 
-/// Ranges in words. With `rivals`, a range also names the structure of others that is fastest where
-/// one is faster by more than [`TIE`].
+/// Returns the ranges in words. With `rivals`, a range also names the fastest structure of another
+/// project, if one is faster by more than [`TIE`].
 fn words(points: &[Point], ranges: Vec<Range>, rivals: bool) -> Vec<(String, String)> {
     let range = |Range { structure, from, measured, worst }: Range| {
         let to = measured.last().copied().unwrap_or(from);

@@ -43,14 +43,16 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut out = format!("{name}: {about}\n");
     for line in lines {
         let line = format!("  {line}");
-        // A long headline goes on below. The columns of a picture stay apart.
+        // A long headline is wrapped. A line of a picture is not, because its columns must stay
+        // aligned.
         out += &if line.chars().count() > WIDTH + 2 { render::filled(&line) } else { line };
         out.push('\n');
     }
     out
 }
 
-/// Formats the advice on which structure to use. A line that is too long goes on, indented, below.
+/// Formats the advice on which structure to use. A line that is too long continues, indented, on
+/// the next line.
 pub(super) fn conclusion(advice: &[Advice]) -> String {
     let line = |advice: &Advice| render::filled(&format!("  {}", advice.line())) + "\n";
     let lines: String = advice.iter().map(line).collect();
@@ -66,7 +68,7 @@ pub(super) fn next(page: &Path) -> String {
     )
 }
 
-/// Merges the reports of a tour into one: the headlines and the advice, then all parts.
+/// Merges the reports of a tour into one: first the headlines and the advice, then all parts.
 pub(super) fn merged(name: &str, reports: &[Report], advice: &[Advice]) -> Option<Report> {
     let first = reports.first()?;
     let mut all = Report {
@@ -109,7 +111,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
     text.chars().filter(|letter| letter.is_alphabetic())
 }
 
-/// A table of the headlines, and the advice.
+/// Returns a table of the headlines, and the advice.
 fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
     let mut table = Table::new().columns(["experiment", "published", "here", "verdict"], Format::Text);
     for report in reports {
@@ -126,7 +128,7 @@ fn summary(reports: &[Report], advice: &[Advice]) -> Vec<Section> {
     [Section::new("In short").table(table)].into_iter().chain(advised(advice)).chain([commands]).collect()
 }
 
-/// The advice as a table, if there is any.
+/// Returns the advice as a table, if there is any.
 fn advised(advice: &[Advice]) -> Option<Section> {
     let mut table = Table::new().columns(["for", "timers", "take, in ns an operation"], Format::Text);
     for Advice { about, ranges } in advice {
@@ -137,8 +139,8 @@ fn advised(advice: &[Advice]) -> Option<Section> {
     (!advice.is_empty()).then(|| Section::new("On this machine").table(table))
 }
 
-/// The first result of the HTML page: the headlines with their questions, the advice, and the first
-/// plot of each part. The complete parts follow.
+/// Returns the first result of the HTML page: the headlines with their questions, the advice, and
+/// the first plot of each part. The complete parts follow.
 pub(super) fn front(merged: &Report, parts: &[Part], reports: &[Report], advice: &[Advice]) -> Report {
     let headline = |(part, report): (&Part, &Report)| {
         let headline = report.findings.first()?.clone();

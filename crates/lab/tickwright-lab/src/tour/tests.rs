@@ -1,7 +1,7 @@
 use super::*;
 use crate::result::{Report, SCHEMA};
 
-/// A report without results.
+/// Returns a report without results.
 pub(super) fn report(experiment: &str) -> Report {
     Report {
         schema: SCHEMA,

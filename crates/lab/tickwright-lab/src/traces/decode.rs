@@ -1,9 +1,9 @@
 //! Turns events into operations on a queue, on a virtual clock.
 //!
 //! The driver of the replay wakes at each deadline and at no other time. It delivers all timers
-//! that are due then. Arms, re-arms and cancels come at the times of the trace, so every exact
-//! structure gets the same operations, and expiries of the trace serve only as a check. Where an
-//! event of the trace has another tick, the program was awake, and its loop tells the queue the
+//! that are due then. Arms, re-arms and cancels happen at the times of the trace, so every exact
+//! structure gets the same operations. Expiries of the trace serve only as a check. If an event of
+//! the trace falls on another tick, the program was awake then, so its loop tells the queue the
 //! time ([`Step::Clock`], not shown):
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!   replay   Insert a 30         Insert b 31         Advance 30  Remove b
 //! ```
 //!
-//! A deadline is rounded up to a tick, a time down. A timer that is overdue when it is armed
-//! expires at the next tick.
+//! A deadline is rounded up to a tick, and a time of an event is rounded down. A timer that is
+//! overdue when it is armed expires at the next tick.
 
 use core::ops::ControlFlow;
 use std::collections::{HashMap, VecDeque};
@@ -25,22 +25,22 @@ use crate::models::tape::Step;
 use crate::models::verify::oracle::Oracle;
 use crate::structures::candidate::BenchQueue;
 
-/// What was decoded.
+/// Counts of the decoded operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Operations by kind, in the order of [`KINDS`](crate::models::tape::KINDS).
     pub(crate) kinds: [u64; 4],
     /// Timers that were delivered.
     pub(crate) deliveries: u64,
-    /// Operations that changed the earliest deadline: a driver sets its alarm again.
+    /// Operations that changed the earliest deadline, so that a driver has to set its alarm again.
     pub(crate) head_changes: u64,
     /// The most timers pending at once.
     pub(crate) most: u32,
-    /// Ids in use: pending timers, and some that rest before they are used again.
+    /// Ids in use: those of pending timers, and some that rest before they are used again.
     pub(crate) ids: u32,
-    /// Expiries that came before their deadline: they count as removals.
+    /// Expiries before the timer's deadline, which count as removals.
     pub(crate) early: u64,
-    /// Cancels after the deadline: the timer was delivered before.
+    /// Cancels after the timer's deadline. The replay had already delivered the timer.
     pub(crate) too_late: u64,
     /// The last tick.
     pub(crate) ticks: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// All operations.
+    /// Returns the number of all operations.
     pub(crate) fn operations(&self) -> u64 {
         self.kinds.iter().sum()
     }
@@ -60,7 +60,7 @@ impl Counts {
 struct Timer {
     /// Its name in the trace: copy and number.
     name: (u32, u64),
-    /// In ticks; 0: it expires once.
+    /// The period in ticks; 0 for a timer that expires once.
     period: u64,
 }
 
@@ -70,18 +70,18 @@ pub(crate) struct Decoder {
     tick_ns: i64,
     /// The time of tick 0.
     origin: Option<Ns>,
-    /// The tick that the queue was told last, by a delivery or a [`Step::Clock`].
+    /// The last tick that the queue was told, by a delivery or a [`Step::Clock`].
     now: u64,
     oracle: Oracle,
     ids: HashMap<(u32, u64), u32>,
     timers: Vec<Timer>,
-    /// Ids of timers that are not pending. The one that rests longest is used next.
+    /// Ids of timers that are not pending. The id that has rested longest is used next.
     free: VecDeque<u32>,
     counts: Counts,
     stopped: bool,
 }
 
-/// Takes operations. It breaks off when no more are wanted.
+/// Receives operations. Returns `Break` when it wants no more.
 pub(crate) type Sink<'s> = dyn FnMut(Step) -> ControlFlow<()> + 's;
 
 /// This many ids rest, so that a granular structure delivers a timer before its id is used again.
@@ -90,8 +90,8 @@ const RESTING: usize = 8;
 /// A periodic timer that has missed more expiries than this skips them.
 const MOST_MISSED: u64 = 1000;
 
-/// After this many deliveries between two events of the trace, periodic timers skip all that they
-/// missed.
+/// After this many deliveries between two events of the trace, periodic timers skip all expiries
+/// that they missed.
 const MOST_DELIVERED: u64 = 1 << 16;
 
 impl Decoder {
@@ -110,13 +110,13 @@ impl Decoder {
         }
     }
 
-    /// What was decoded so far.
+    /// Returns the counts so far.
     pub(crate) fn counts(&self) -> Counts {
         Counts { ids: u32::try_from(self.timers.len()).unwrap_or(u32::MAX), ..self.counts }
     }
 
-    /// Hands out the operations of an event, and those of the driver before it. When `out` breaks
-    /// off, some are missing.
+    /// Passes to `out` the driver's operations before an event, and then the operations of the
+    /// event. If `out` returns `Break`, the remaining operations are not passed.
     pub(crate) fn push(&mut self, copy: u32, event: &Event, out: &mut Sink<'_>) {
         let origin = *self.origin.get_or_insert(event.time.saturating_sub(self.tick_ns));
         let at = ticks(event.time.saturating_sub(origin), self.tick_ns, Round::Down);
@@ -150,7 +150,8 @@ impl Decoder {
                 let Some(id) = id else { return };
                 let deadline = self.oracle.deadline(id).unwrap_or(at);
                 if deadline <= at + 1 {
-                    // The tick of the deadline has begun: only rounding tells them apart.
+                    // The tick of the deadline has begun, so the event and the deadline differ only
+                    // by rounding.
                     self.drive(deadline, out);
                 } else if self.timers[id as usize].period == 0 {
                     self.counts.early += 1;
@@ -233,7 +234,8 @@ impl Decoder {
     }
 }
 
-/// The next expiry of a periodic timer. Those that were missed stay on the grid, up to `most`.
+/// Returns the next expiry of a periodic timer. Up to `most` missed expiries are delivered on the
+/// grid; if more were missed, they are skipped.
 fn next_expiry(expiry: u64, period: u64, until: u64, most: u64) -> u64 {
     let missed = until.saturating_sub(expiry) / period;
     let skipped = if missed > most { missed } else { 0 };

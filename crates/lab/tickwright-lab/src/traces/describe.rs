@@ -1,4 +1,4 @@
-//! `tickwright describe`: one page on the timers of a program.
+//! `tickwright describe`: prints one page about the timers of a program.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Experiment for DescribeArgs {
 
     fn plan(&self) -> Result<Input, LabError> {
         match &self.trace.trace {
-            // Standard input can be read once.
+            // Standard input can be read only once.
             path if path.as_os_str() == "-" => {
                 Ok(Input::File { path: path.clone(), bases: self.trace.base.clone(), most: u64::MAX })
             }
@@ -72,7 +72,7 @@ impl Experiment for DescribeArgs {
     }
 
     fn run(&self, input: &Input, lab: &mut Lab<'_>) -> Result<Described, LabError> {
-        // The host of this run says nothing about the trace.
+        // The notes are about the host of this run, which is unrelated to the trace.
         lab.notes.clear();
         let asked = self.tick.map(|tick| u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX));
         let tick_ns = asked.or_else(|| input.tick_ns()).unwrap_or(0);
@@ -95,7 +95,7 @@ impl Experiment for DescribeArgs {
     }
 }
 
-/// The figures for programs.
+/// Returns the figures as series, for programs.
 fn series(data: &Described) -> Vec<Series> {
     let profile = &data.profile;
     let figure = |name: &str, unit, of, value: u64| {

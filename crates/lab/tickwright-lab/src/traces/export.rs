@@ -1,4 +1,4 @@
-//! `tickwright export`: a trace for other programs, as text or as a Parquet file.
+//! `tickwright export`: writes a trace for other programs, as text or as a Parquet file.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) enum Form {
     Parquet,
 }
 
-/// What a build without the feature `parquet` says, with the remedy.
+/// The error of a build without the feature `parquet`, with the remedy.
 const WITHOUT_PARQUET: &str = "this build writes no Parquet files: build it with `--features parquet`, or export \
                                --form csv, which DuckDB and others read";
 
@@ -47,8 +47,8 @@ impl ExportArgs {
     /// Writes the events of a trace.
     ///
     /// # Errors
-    /// The file is no trace; the export cannot be written. Damage in the trace, after the events
-    /// before it were written.
+    /// If the file is not a trace, or the export cannot be written. Also if the trace is damaged;
+    /// the events before the damage have then been written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let form = self.form();
         if form == Form::Parquet && cfg!(not(feature = "parquet")) {
@@ -77,7 +77,7 @@ impl ExportArgs {
             match done {
                 // The export is incomplete, so it is not published.
                 Err(TraceError::Io(error)) => return Err(error),
-                // Of a damaged trace, what precedes the damage is published.
+                // The export of a damaged trace is published, with the events before the damage.
                 done => damage = done.err(),
             }
             Ok(())
@@ -88,7 +88,7 @@ impl ExportArgs {
         })
     }
 
-    /// The form that was asked for, or that the name of the file says.
+    /// Returns the form that the user gave, or else the form that the file's name implies.
     fn form(&self) -> Form {
         let end = self.out.as_deref().and_then(Path::extension).and_then(|end| end.to_str());
         self.form.unwrap_or(match end {

@@ -1,4 +1,6 @@
-//! `tickwright import`: a trace from what another program wrote.
+//! `tickwright import`: makes a trace from the output of another program.
+//!
+//! The importers, and how to add one, are in `tickwright-trace/src/import.rs`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -57,7 +59,7 @@ impl ImportArgs {
     /// Reads the source, writes the trace and prints what was found.
     ///
     /// # Errors
-    /// A file cannot be read or written; the source has no timer events.
+    /// If a file cannot be read or written, or the source has no timer events.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let name = plain(&self.from.display().to_string());
         let cannot =
@@ -108,7 +110,8 @@ impl ImportArgs {
         output::print(&(said + &format!("{shown}: {bytes} bytes\nNext: tickwright describe {shown}\n")))
     }
 
-    /// The file for the trace. An existing file is not replaced unless it was named.
+    /// Returns the path of the trace's file. Without `--out`, an existing file is refused, not
+    /// replaced.
     fn out(&self) -> Result<PathBuf, LabError> {
         if let Some(out) = &self.out {
             return Ok(out.clone());

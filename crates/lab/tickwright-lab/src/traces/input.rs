@@ -19,7 +19,7 @@ use crate::result::{Better, Series, Unit, labels, workload};
 use crate::traces::profile::Workload;
 use crate::traces::samples;
 
-/// Where events come from.
+/// Where the events of a workload come from.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A `.twt` file.
@@ -28,7 +28,7 @@ pub(crate) enum Input {
         path: PathBuf,
         /// The queues whose events count; empty: all.
         bases: Vec<String>,
-        /// This many events are described and replayed at most.
+        /// At most this many events are described and replayed.
         most: u64,
     },
     /// Events that were made from a profile, in order.
@@ -36,7 +36,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// The CRC-32 of the file, or of the events that were made.
+    /// Returns the CRC-32 of the file, or of the events that were made.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -51,14 +51,15 @@ impl Input {
         }
     }
 
-    /// The words that define the work on this trace. Its content counts, and its name does not.
-    /// A pipe was read once and its content is not known, so there are no words.
+    /// Returns the words that define the work on this trace. They depend on the trace's content,
+    /// not on its name. A pipe can be read only once, so its content is not known afterwards and
+    /// the words are empty.
     pub(crate) fn workload(&self, seed: Option<u64>, parameters: &Parameters) -> String {
         let words = |sum| workload::words(seed, parameters) + &format!("crc={sum:08x}\n");
         self.checksum().map_or(String::new(), words)
     }
 
-    /// What `--base` asked for.
+    /// Returns the names that `--base` gave.
     pub(crate) fn bases(&self) -> &[String] {
         match self {
             Self::File { bases, .. } => bases,
@@ -67,7 +68,7 @@ impl Input {
     }
 }
 
-/// The CRC-32 of a file, or of a recording of this program.
+/// Returns the CRC-32 of a file, or of a recording of this program.
 fn checksum_of(path: &Path) -> Result<u32, LabError> {
     let mut sum = crc32fast::Hasher::new();
     if let Some(Ok(sample)) = samples::find(path) {
@@ -90,7 +91,7 @@ fn checksum_of(path: &Path) -> Result<u32, LabError> {
     }
 }
 
-/// What a reader of a trace found beside the events.
+/// What a reader of a trace found in addition to the events.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The header.
@@ -101,17 +102,18 @@ pub(crate) struct Found {
     pub(crate) sites: Names,
     /// What is wrong with the file, in words. The events before the fault were read.
     pub(crate) notes: Vec<String>,
-    /// The events that are missing.
+    /// The numbers of missing events.
     pub(crate) gaps: Gaps,
-    /// A recorder saw waits and sleeps, and no timer of a library or of the kernel.
+    /// Whether a recorder saw only waits and sleeps, and no timer of a library or of the kernel.
     pub(crate) waits_alone: bool,
     /// All events, if they were [described](Input::describe).
     pub(crate) whole: Extent,
-    /// A queue of an event loop, and the wait that repeats the earliest of its timers.
+    /// A queue of an event loop, and the wait whose time-out repeats the earliest deadline of that
+    /// queue.
     pub(crate) repeats: Option<[String; 2]>,
 }
 
-/// How much a trace has, of the queues that count.
+/// The number of events and the time span of a trace, for the queues that count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) events: u64,
@@ -119,19 +121,20 @@ pub(crate) struct Extent {
     pub(crate) span_ns: u64,
 }
 
-/// Events that happened and are not in the trace. Notes say it in words, this is for programs.
+/// Events that happened but are not in the trace. The notes state the same in words; these numbers
+/// are for programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gaps {
-    /// How many times the source lost some.
+    /// How many times the source lost events.
     pub(crate) losses: u64,
-    /// The source lost them. Losses of an unknown number count as 0.
+    /// The number of events that the source lost. Losses of an unknown number count as 0.
     pub(crate) lost: u64,
-    /// The import could not read them.
+    /// The number of events that the import could not read.
     pub(crate) unreadable: u64,
 }
 
 impl Gaps {
-    /// Figures for the numbers that are not 0.
+    /// Returns a figure for each number that is not 0.
     pub(crate) fn series(self) -> impl Iterator<Item = Series> {
         let all =
             [("losses", self.losses), ("lost events", self.lost), ("unreadable events", self.unreadable)];
@@ -142,7 +145,7 @@ impl Gaps {
 }
 
 impl Found {
-    /// What a reader must know about the queues whose events were read.
+    /// Returns what a reader must know about the queues whose events were read.
     pub(crate) fn doubts(&self) -> Option<String> {
         if self.waits_alone {
             let words = "only waits and sleeps were seen: `tickwright recommend` says nothing about them, and says \
@@ -156,13 +159,14 @@ impl Found {
     }
 }
 
-/// Objects of the kernel: a program that arms one of them may keep its own timers in any structure.
+/// Objects of the kernel: a program that arms one of them can keep its own timers in any structure.
 const OBJECTS: [&str; 3] = ["timerfd", "posix-timer", "itimer"];
 
-/// What a recorder calls the time-outs of waits: no timers that a program manages.
+/// The names that a recorder gives to the time-outs of waits. These are not timers that a program
+/// manages.
 const WAITS: [&str; 6] = ["poll", "epoll", "select", "sleep", "cond", "sem"];
 
-/// This many events show which queues a program has.
+/// The first events, this many, show which queues a program has.
 const KEEPERS_AMONG: u64 = 1 << 20;
 
 /// The figures of a trace, and what the trace says about itself.
@@ -173,7 +177,8 @@ pub(crate) struct Described {
 }
 
 impl Input {
-    /// A trace, or a profile (`.toml`) from which events are made, to be read several times.
+    /// Opens a trace, or a profile (`.toml`) from which events are made, so that the events can be
+    /// read several times.
     ///
     /// # Errors
     /// A usage error if the path names standard input, if the file cannot be read, or if it is
@@ -186,7 +191,7 @@ impl Input {
     /// with which a profile begins do not count.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// The errors of [`of`](Self::of).
     pub(crate) fn up_to(path: &Path, bases: &[String], seed: u64, most: u64) -> Result<Self, LabError> {
         if path.extension().is_some_and(|end| end == "toml") {
             if !bases.is_empty() {
@@ -203,7 +208,7 @@ impl Input {
         Ok(Self::File { path: path.to_owned(), bases: bases.to_vec(), most })
     }
 
-    /// The name in reports.
+    /// Returns the name that reports show.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File { path, .. } => name(&path.display().to_string()),
@@ -211,15 +216,17 @@ impl Input {
         }
     }
 
-    /// Calls `each` with every event, in the order of the trace, until it breaks off.
+    /// Calls `each` with every event, in the order of the trace, until `each` returns `Break`.
     ///
     /// # Errors
-    /// The file cannot be read, or is no trace. Damage behind the header is a note.
+    /// If the file cannot be read or is not a trace. Damage after the header is not an error but a
+    /// note.
     pub(crate) fn each(&self, each: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> Result<Found, LabError> {
         self.walk(&mut |event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
     }
 
-    /// Like [`each`](Self::each), for all events: the flag is set beyond those that are replayed.
+    /// Like [`each`](Self::each), but for all events. The flag is set for events beyond those that
+    /// are replayed.
     fn walk(&self, each: &mut dyn FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases, most) = match self {
             Self::File { path, bases, most } => (path, bases, *most),
@@ -231,7 +238,7 @@ impl Input {
         let mut reader = open(path)?;
         let mut left = most;
         let mut is_cut = false;
-        // `None`: `each` has ended the walk.
+        // The value is `None` if `each` has ended the walk.
         let ended = loop {
             if interrupt::requested() {
                 return Err(LabError::Interrupted);
@@ -286,12 +293,12 @@ impl Input {
         Ok(found)
     }
 
-    /// Calls `each` with the events of `scale` copies, in the order of their times, and with the
-    /// number of the copy. Copy `j` is shifted by `j / scale` of `spread` ns. Memory is bounded by
-    /// the number of events within `spread` ns.
+    /// Calls `each` with the events of `scale` copies, in time order, and with the number of each
+    /// event's copy. Copy `j` is shifted by `spread * j / scale` ns. Memory is bounded by the
+    /// number of events within `spread` ns.
     ///
     /// # Errors
-    /// As [`each`](Self::each).
+    /// The errors of [`each`](Self::each).
     pub(crate) fn superposed(
         &self,
         scale: u32,
@@ -322,7 +329,8 @@ impl Input {
         Ok(found)
     }
 
-    /// Whether it begins with timers that are under way: a profile arms them all at its first time.
+    /// Whether the workload begins with pending timers. A profile arms all of them at its first
+    /// time.
     pub(crate) fn begins_full(&self) -> bool {
         match self {
             Self::Made(events) => events.get(1).is_some_and(|second| second.time == events[0].time),
@@ -330,10 +338,10 @@ impl Input {
         }
     }
 
-    /// The first `most` events.
+    /// Returns the first `most` events.
     ///
     /// # Errors
-    /// As [`each`](Self::each).
+    /// The errors of [`each`](Self::each).
     pub(crate) fn first(&self, most: u64) -> Result<Vec<Event>, LabError> {
         let mut events = Vec::new();
         self.each(&mut |event| {
@@ -343,7 +351,8 @@ impl Input {
         Ok(events)
     }
 
-    /// The tick of the selected queues, if the trace names one and it is a microsecond or more.
+    /// Returns the tick of the selected queues, if the trace names it and it is at least a
+    /// microsecond.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
         let Self::File { path, bases, .. } = self else { return None };
         let reader = if path.as_os_str() == "-" { None } else { open(path).ok() }?;
@@ -353,11 +362,11 @@ impl Input {
         ticks.all(|other| other == first).then_some(first)
     }
 
-    /// The names of the queues that keep timers of the program, as far as the first events show: no
-    /// waits, and no objects of the kernel.
+    /// Returns the names of the queues that keep timers of the program, as far as the first events
+    /// show. Waits and objects of the kernel are excluded.
     ///
     /// # Errors
-    /// As [`each`](Self::each).
+    /// The errors of [`each`](Self::each).
     pub(crate) fn keepers(&self) -> Result<Vec<String>, LabError> {
         let Self::File { .. } = self else { return Ok(Vec::new()) };
         let mut used = [false; 256];
@@ -372,11 +381,12 @@ impl Input {
         Ok(names.filter(|(name, used)| *used && !is_known(name)).map(|(name, _)| name).collect())
     }
 
-    /// The figures of the workload, with expiries counted by ticks of `tick_ns`. The whole trace is
-    /// read, because its rate, and what was lost, stand behind the events that are replayed too.
+    /// Returns the figures of the workload, with expiries counted by ticks of `tick_ns`. The whole
+    /// trace is read, because its rate and its losses also depend on the events after the replayed
+    /// ones.
     ///
     /// # Errors
-    /// As [`each`](Self::each); an empty trace.
+    /// The errors of [`each`](Self::each), or an error if the trace is empty.
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
@@ -408,7 +418,7 @@ impl Input {
 
 /// Copies of a stream of events that are merged by time.
 struct Merge {
-    /// Events that some copy still needs.
+    /// Events that at least one copy still needs.
     window: VecDeque<Event>,
     /// The number of the first event of the window.
     first: u64,
@@ -416,7 +426,7 @@ struct Merge {
     next: BinaryHeap<Reverse<(Ns, u32, u64)>>,
     /// Copies whose next event was not read yet.
     starved: Vec<u32>,
-    /// The length at which the window is cut.
+    /// The length at which the window is trimmed.
     trim_at: usize,
 }
 
@@ -428,7 +438,7 @@ impl Merge {
         self.next.extend(self.starved.drain(..).map(due));
     }
 
-    /// Hands out the events up to `until`, or all events if it is `None`.
+    /// Passes on the events up to `until`, or all events if it is `None`.
     fn emit(
         &mut self,
         until: Option<Ns>,
@@ -464,8 +474,8 @@ impl Merge {
     }
 }
 
-/// Whether the events of a queue count. Names that begin with `!` exclude; if no other is given,
-/// all others count.
+/// Whether the events of a queue count. A name that begins with `!` excludes a queue. If all names
+/// begin with `!`, the remaining queues count.
 fn counts(bases: &[String], name: &str) -> bool {
     let excluded = |base: &String| base.strip_prefix('!') == Some(name);
     let wanted = bases.iter().all(|base| base.starts_with('!')) || bases.iter().any(|base| base == name);
@@ -507,8 +517,8 @@ fn found(reader: &Reader<Box<dyn Read>>, mut notes: Vec<String>) -> Found {
     }
 }
 
-/// A header whose words can be shown. A trace may come from a stranger, and a name could hold an
-/// escape sequence.
+/// Returns a header whose words are safe to print. A trace can come from an untrusted source, and a
+/// name in it could contain an escape sequence.
 fn shown(header: &Header) -> Header {
     let mut header = header.clone();
     let bases = header.bases.iter_mut().map(|base| &mut base.name);
@@ -519,7 +529,7 @@ fn shown(header: &Header) -> Header {
     header
 }
 
-/// Opens a trace; `-` is standard input, `sample:NAME` a recording of this program.
+/// Opens a trace; `-` is standard input, `sample:NAME` a recording that is built into this program.
 ///
 /// # Errors
 /// A usage error that names the file.

@@ -1,5 +1,5 @@
-//! A workload in words, for programs that were not recorded: how many timers, how long, how they
-//! end. Events are made from it.
+//! A workload as a short description, for programs that were not recorded: how many timers are
+//! pending, how long they wait, and how they end. Events are generated from the description.
 //!
 //! ```toml
 //! title = "an HTTP server"
@@ -29,7 +29,7 @@ use crate::output::text::{self, plain};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workload {
-    /// What it is, for reports.
+    /// The name of the workload in reports.
     #[serde(default)]
     pub(crate) title: String,
     /// Timers pending at once, without periodic ones.
@@ -44,13 +44,13 @@ pub(crate) struct Workload {
     /// The weight of waits that end by a re-arm.
     #[serde(default)]
     pub(crate) rearm: f64,
-    /// The mean time from an arm to its cancel or re-arm. If the mean is missing, these come at any
-    /// time before the deadline.
+    /// The mean time from an arm to its cancel or re-arm. If the mean is missing, cancels and
+    /// re-arms are distributed uniformly before the deadline.
     pub(crate) touched_after_ms: Option<f64>,
-    /// How long timers run.
+    /// How long timers wait.
     #[serde(default)]
     pub(crate) delays: Vec<Delay>,
-    /// Timers that expire again and again.
+    /// Periodic timers.
     #[serde(default)]
     pub(crate) periodic: Vec<Periodic>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Delay {
     pub(crate) ms: f64,
     /// The longest one. If it is missing, every delay is `ms`.
     pub(crate) to_ms: Option<f64>,
-    /// The weight among all delays.
+    /// The weight of this delay among all delays.
     #[serde(default = "one")]
     pub(crate) share: f64,
 }
@@ -82,13 +82,14 @@ pub(crate) struct Periodic {
     pub(crate) timers: u32,
 }
 
-/// The fewest events that are made, and the most.
+/// The least and the greatest number of events that are generated.
 const EVENTS: (u64, u64) = (200_000, 8_000_000);
 
-/// This many waits are drawn, to choose those that are under way at the start.
+/// This many waits are drawn, and the waits that are already running at the start are chosen from
+/// them.
 const DRAWN: usize = 1 << 12;
 
-/// The most timers.
+/// The most timers of a workload.
 const MOST_TIMERS: u64 = 2_000_000;
 
 /// A year in ms: no delay is longer.
@@ -152,9 +153,9 @@ impl Workload {
         Ok(self)
     }
 
-    /// Makes events, in the order of their times. At the start as many timers are pending as ever:
-    /// those are armed with what is left of their delays. Equal seeds make equal events.
-    /// At most `most` events are made beside the arms of the start.
+    /// Generates events in time order. The workload begins with its full number of pending timers,
+    /// which are armed with the rest of their delays. Equal seeds give equal events. At most `most`
+    /// events are generated, not counting the arms at the start.
     pub(crate) fn events(&self, seed: u64, most: u64) -> Vec<Event> {
         let mut make = Make {
             of: self,
@@ -163,7 +164,8 @@ impl Workload {
             due: BinaryHeap::new(),
             out: Vec::new(),
         };
-        // A program that runs for long has waits under way: long ones more likely than short ones.
+        // In a program that has run for a long time, a running wait is more likely to be a long one
+        // than a short one.
         let drawn: Vec<(Ns, Ns, Next)> = (0..DRAWN).map(|_| make.wait()).collect();
         let mut all = 0.0;
         let sums: Vec<f64> = drawn
@@ -208,9 +210,9 @@ enum Next {
     Rearm,
     Cancel,
     Fire,
-    /// A periodic timer of this period begins.
+    /// A periodic timer with this period begins.
     Start(Ns),
-    /// It expires.
+    /// The periodic timer with this period expires.
     Again(Ns),
 }
 
@@ -228,7 +230,7 @@ impl Make<'_> {
         self.next_timer
     }
 
-    /// One of several weights.
+    /// Chooses one of several weights at random, and returns its index.
     fn choose(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
         let mut left = self.random.random::<f64>() * weights.clone().sum::<f64>();
         let chosen = weights.clone().position(|weight| {
@@ -245,7 +247,7 @@ impl Make<'_> {
         self.random.random_range(ns(delay.ms)..=ns(delay.to_ms.unwrap_or(delay.ms)))
     }
 
-    /// How long a timer waits, its delay, and how the wait ends.
+    /// Draws how long a timer waits, its delay, and how the wait ends.
     fn wait(&mut self) -> (Ns, Ns, Next) {
         if self.of.delays.is_empty() {
             return (1, 1, Next::Fire);

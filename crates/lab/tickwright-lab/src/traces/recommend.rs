@@ -1,7 +1,7 @@
-//! `tickwright recommend`: which structure for the timers of this program?
+//! `tickwright recommend`: which structure suits the timers of this program?
 //!
-//! The workload is replayed on all structures that could serve it. The verdict rests on these rows
-//! alone. Where timers take a negligible share of a CPU, the verdict says so.
+//! The workload is replayed on all structures that could serve it. The verdict uses only the
+//! resulting rows. If timers use a negligible share of a CPU, the verdict says so.
 
 mod ask;
 mod data;
@@ -70,36 +70,37 @@ fn percent(text: &str) -> Result<f64, String> {
     value.ok().filter(|value| (0.0..=100.0).contains(value)).ok_or_else(|| "a number from 0 to 100".into())
 }
 
-/// A program with more timers is simulated with this many copies of the trace.
+/// The numbers of copies of the trace that simulate a program with more timers.
 const SCALES: [u32; 3] = [4, 16, 64];
 
-/// A recommendation takes this time at most, beside that of `--within`.
+/// A recommendation takes at most this time, in addition to the time of `--within`.
 const BESIDE: Duration = Duration::from_secs(35);
 
-/// Of that time, the comparison of answers ends after this part. The rounds, and then the single
-/// calls, have parts of it too, beside the time of `--within`. Copies have the rest.
+/// Parts of [`BESIDE`] after which phases end: the comparison of answers, then the rounds, then the
+/// single calls. Rounds and calls also get the time of `--within`, and the copies get the rest.
 const PARTS: [f64; 3] = [0.35, 0.45, 0.55];
 
-/// This many events of a trace are described.
+/// At most this many events of a trace are described.
 const MOST_EVENTS: u64 = 4_000_000;
 
-/// This many events are made of a profile, beside the timers that are pending at its start.
+/// At most this many events are made from a profile, not counting the timers that are pending at
+/// its start.
 const MADE: u64 = 250_000;
 
-/// This many operations are replayed, beside those that fill the queue.
+/// At most this many operations are replayed, not counting those that fill the queue.
 const REPLAYED: u64 = 200_000;
 
-/// So many are replayed of copies.
+/// At most this many operations of copies are replayed.
 const COPIED: u64 = 100_000;
 
-/// Families that are mostly the fastest for some population.
+/// Families that are usually the fastest for at least one population.
 const LIKELY: [&str; 5] = ["wheel", "heap4", "flat", "ladder", "fixed-delay"];
 
-/// Rounds of copies.
+/// The number of rounds in a replay of copies.
 const MORE_ROUNDS: usize = 9;
 
-/// Replays of copies have about this number of operations at most, of all copies together: of a
-/// longer trace the beginning is copied.
+/// A replay of copies has at most about this number of operations, over all copies. Of a longer
+/// trace, only the beginning is copied.
 const MOST_OPERATIONS: u64 = 1_000_000;
 
 impl RecommendArgs {
@@ -121,9 +122,10 @@ impl RecommendArgs {
     }
 }
 
-/// The structures in the order in which they are compared, for the case that the time does not
-/// suffice for all: one of each family, then the other storage of each. Without an allocator, those
-/// with the caller's nodes come first. The families that are mostly the fastest come first.
+/// Returns the structures in the order in which they are compared, because the time might not
+/// suffice for all. One structure of each family comes first, then the other storage of each
+/// family. The families that are usually the fastest come first. Without an allocator, structures
+/// with the caller's nodes come first.
 fn in_turn(structures: Vec<&'static Structure>, no_alloc: bool) -> Vec<&'static Structure> {
     let place = |structure: &&'static Structure| {
         let is_first = structure.id.ends_with("/hook") != no_alloc;
@@ -145,13 +147,13 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// The reading of the clock at a part of [`BESIDE`], and at a part of `--within`.
+    /// Returns the reading of the clock at a part of [`BESIDE`], and at a part of `--within`.
     fn at(self, part: f64, of_within: f64) -> u64 {
         let time = BESIDE.mul_f64(part) + self.within.mul_f64(of_within);
         self.begun.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The limits of the workload as it is.
+    /// Returns the limits for the workload itself, without copies.
     fn own(self) -> Limits {
         let [compared, timed, called] = PARTS;
         Limits {
@@ -164,8 +166,8 @@ impl Schedule {
         }
     }
 
-    /// The limits of the next copies of the workload, if this many are left. `None`: there is no
-    /// time.
+    /// Returns the limits of the next replay of copies, if this many replays are left. Returns
+    /// `None` if there is no time.
     fn copies(self, now: u64, left: usize) -> Option<Limits> {
         let whole = self.at(1.0, 1.0);
         let time = whole.checked_sub(now)? / left.max(1) as u64;
@@ -176,12 +178,13 @@ impl Schedule {
 }
 
 /// Returns what is copied: the whole trace, or its beginning if `scale` copies of the whole trace
-/// have too many operations. `None`: the beginning would consist mostly of the initial timers.
+/// have too many operations. Returns `None` if the beginning would consist mostly of the initial
+/// timers.
 fn to_copy(input: &Input, own: &Replayed, scale: u32) -> Result<Option<Input>, LabError> {
     let most = MOST_OPERATIONS / u64::from(scale.max(1));
     let copies = u64::from(own.scale.max(1));
     match input {
-        // Of a part of the trace, only the beginning may be short enough.
+        // The trace is too long, but its beginning might be short enough.
         Input::File { path, bases, most: read }
             if own.counts.operations().div_ceil(copies) <= most && own.is_whole() =>
         {
@@ -241,7 +244,7 @@ impl Experiment for RecommendArgs {
         let schedule = Schedule { begun: lab.meter.now(), within: plan.replay.within };
         let own = replay::run(&plan.replay, Some(schedule.own()), lab)?;
         let mut more = Vec::new();
-        // The questions about more timers need fewer structures and rounds.
+        // The replays with more timers need fewer structures and rounds.
         let mut notes = core::mem::take(&mut lab.notes);
         let rivals = verdict::finalists(&own, &plan.criteria, plan.current);
         let scales = SCALES.map(|scale| scale.saturating_mul(self.settings.scale));
@@ -268,9 +271,10 @@ impl Experiment for RecommendArgs {
                 cold: plan.replay.cold,
                 seed: plan.replay.seed,
             };
-            // What was measured before counts, whatever happens to the copies.
+            // The figures that were already measured count, even if the replay of copies fails.
             match replay::run(&scaled, Some(limits), lab) {
-                // The beginning of a long trace is copied. It must have as many timers.
+                // Only the beginning of a long trace is copied. The copies count only if the
+                // beginning has about as many pending timers as the trace.
                 Ok(data) if data.profile.population.mean < 0.75 * own.profile.population.mean => {
                     notes
                         .push(format!("not replayed with {scale} copies: it would take too many operations"));

@@ -1,7 +1,7 @@
-//! What to do when a recorder saw no timer of the program.
+//! What a user can do when a recorder saw no timer of the program.
 
-/// Two commands, or what to write: the timers of the kernel behind the waits of `program`, and its
-/// own timers.
+/// Returns two commands, or what the user has to write. They record the kernel's timers that
+/// `program` waits for, and the program's own timers.
 pub(crate) fn remedies(program: &str) -> [String; 2] {
     [
         format!(

@@ -1,4 +1,4 @@
-//! `tickwright replay`: the operations of a trace on every structure, on a virtual clock.
+//! `tickwright replay`: runs the operations of a trace on every structure, on a virtual clock.
 //!
 //! ```text
 //!   trace ─ decode ─▶ steps ─┬─ verify   once: answers against the oracle, memory, idle wake-ups
@@ -55,7 +55,7 @@ pub(crate) struct ReplaySettings {
 }
 
 impl ReplaySettings {
-    /// The plan of a replay.
+    /// Returns the plan of a replay.
     pub(crate) fn plan(&self, input: Input, structures: Vec<&'static Structure>) -> Plan {
         Plan {
             input,
@@ -130,7 +130,7 @@ pub(crate) use self::run::run;
 pub(crate) use self::tables::series;
 
 impl Plan {
-    /// The request for the report.
+    /// Returns the parameters of the request, for the report.
     pub(crate) fn parameters(&self) -> Parameters {
         let tick = self.tick_ns.map(|ns| duration::show(Duration::from_nanos(ns)));
         request::parameters([

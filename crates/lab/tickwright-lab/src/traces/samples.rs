@@ -5,7 +5,7 @@ use std::path::Path;
 /// A recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
-    /// Its name on the command line is `sample:` and this.
+    /// The recording's name. On the command line, `sample:` precedes it.
     pub(crate) name: &'static str,
     /// What was recorded.
     pub(crate) about: &'static str,
@@ -27,7 +27,7 @@ pub(crate) const SAMPLES: &[Sample] = &[
     },
 ];
 
-/// The recording that a path stands for. The error says which there are.
+/// Returns the recording that a path stands for. The error lists the recordings that exist.
 pub(crate) fn find(path: &Path) -> Option<Result<&'static Sample, String>> {
     let name = path.to_str()?.strip_prefix("sample:")?;
     let names = || SAMPLES.iter().map(|sample| format!("sample:{}", sample.name)).collect::<Vec<_>>();

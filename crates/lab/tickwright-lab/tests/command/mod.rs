@@ -63,7 +63,8 @@ pub(crate) fn good(line: &str) -> String {
     passed(line, &run(line))
 }
 
-/// Each case is refused as arguments of `command`, and the message has the words of the case.
+/// Requires that the arguments of each case are refused by `command`, with a message that has the
+/// words of the case.
 #[track_caller]
 pub(crate) fn refused(command: &str, cases: &[(&str, &[&str])]) {
     for (more, words) in cases {

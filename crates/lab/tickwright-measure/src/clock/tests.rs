@@ -52,7 +52,7 @@ fn processor_time_does_not_go_back_and_grows_with_work() {
         assert!(now >= last, "{now} after {last}");
         last = now;
     }
-    // A clock without processor time returns its time.
+    // A clock that does not know the processor time returns its ordinary time.
     let meter = FakeMeter::steady(10);
     assert_eq!((meter.now(), meter.cpu()), (10, 20));
 }

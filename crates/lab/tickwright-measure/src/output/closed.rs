@@ -1,8 +1,8 @@
 //! Whether standard output was closed when the program began (`>&-` of a shell).
 //!
 //! The runtime of the standard library replaces a closed standard stream by /dev/null before
-//! `main`. Later, nothing distinguishes that stream from one that the user sent to /dev/null, so
-//! the check runs before the runtime does, as a constructor of the program.
+//! `main`. Later, that stream cannot be distinguished from a stream that the user redirected to
+//! /dev/null. Therefore the check runs before the runtime starts, as a constructor of the program.
 
 use std::io;
 
@@ -37,7 +37,7 @@ pub(super) fn stdout_was_closed() -> bool {
     return false;
 }
 
-/// The error of a write to a closed descriptor.
+/// Returns the error of a write to a closed descriptor.
 pub(super) fn error() -> io::Error {
     #[cfg(unix)]
     return rustix::io::Errno::BADF.into();

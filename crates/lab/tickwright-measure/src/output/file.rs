@@ -1,5 +1,5 @@
-//! Result files. The outputs are opened before a run starts, so that no run is wasted on a path
-//! that cannot be written.
+//! Result files. The outputs are opened before a run starts, so that a path that cannot be written
+//! does not waste a run.
 
 mod whole;
 
@@ -16,8 +16,8 @@ use crate::text::Plain;
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout,
-    /// A pipe, a device, or a descriptor that the caller of this program opened. It is written as
-    /// it is, after what it holds.
+    /// A pipe, a device, or a descriptor that the caller of this program opened. Output is appended
+    /// to its present content.
     Through {
         file: File,
         path: PathBuf,
@@ -29,7 +29,7 @@ pub(super) enum Sink {
     },
 }
 
-/// Resolves a path, so that two names of one file compare equal. The file need not exist.
+/// Resolves a path, so that two names of one file compare equal. The file does not have to exist.
 pub(super) fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -85,9 +85,9 @@ impl TextFile {
     }
 }
 
-/// A file that grows while a program runs. Its first part is written beside the final file, and
-/// replaces that file in one step; see [`publish`](Self::publish). After that, the file grows in
-/// its place.
+/// A file that grows while a program runs. Its first part is written as a draft in the same folder,
+/// and the draft replaces the final file in one step: see [`publish`](Self::publish). After that
+/// step, the final file itself grows.
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
@@ -100,12 +100,12 @@ impl GrowingFile {
     /// folder.
     ///
     /// # Errors
-    /// `path` cannot be written.
+    /// If `path` cannot be written.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let path = match Sink::probe(path)? {
             Sink::Whole { path } => path,
             Sink::Through { file, .. } => return Ok(Self { file, draft: None }),
-            // `probe` returns it for no path.
+            // `probe` never returns this variant.
             Sink::Stdout => return Err(io::ErrorKind::Unsupported.into()),
         };
         match Draft::beside(&path) {
@@ -114,16 +114,17 @@ impl GrowingFile {
         }
     }
 
-    /// The file to write to, before and after it is published.
+    /// Returns the file to write to, which is the same before and after `publish`.
     ///
     /// # Errors
-    /// The process has no more descriptors.
+    /// If the process has no more descriptors.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
     /// Gives the file its name. An existing file is replaced. If it cannot be replaced, the draft
-    /// grows beside it until [`finish`](Self::finish), also when a signal ends the process.
+    /// grows in the same folder until [`finish`](Self::finish), and stays there if a signal ends
+    /// the process.
     pub fn publish(&mut self) {
         if let Some((draft, path)) = self.draft.take()
             && draft.rename(&path).is_err()
@@ -133,18 +134,19 @@ impl GrowingFile {
         }
     }
 
-    /// Ends the file. Content that `publish` could not give its name is copied into the file.
+    /// Ends the file. If `publish` could not rename the draft, its content is copied into the file.
     ///
     /// # Errors
-    /// The errors of the file system. The message names the file that has the content.
+    /// The errors of the file system. The message names the file that holds the content.
     pub fn finish(mut self) -> io::Result<()> {
         self.draft.take().map_or(Ok(()), |(draft, path)| draft.publish(&path))
     }
 }
 
-/// Follows a chain of symbolic links to its end: a descriptor, or a file that need not exist.
+/// Follows a chain of symbolic links to its end: a descriptor, or a file that does not have to
+/// exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
-    // The limit of Linux.
+    // The number of links that Linux follows at most.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -156,19 +158,19 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// The folder of a path, without symbolic links.
+/// Returns the folder of a path, without symbolic links.
 fn folder(path: &Path) -> PathBuf {
     path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default()
 }
 
-/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. It seems to be a link to
-/// the file behind the descriptor, but it stands for the descriptor.
+/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. It looks like a link to
+/// the descriptor's file, but opening it opens the descriptor.
 fn is_descriptor(path: &Path) -> bool {
     let folder = folder(path);
     folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev"))
 }
 
-/// Whether the name of a descriptor is one of this process.
+/// Whether the descriptor belongs to this process.
 fn is_own(path: &Path) -> bool {
     let own = Path::new("/proc/self").canonicalize();
     own.map_or(true, |own| folder(path).starts_with(own))
@@ -184,7 +186,8 @@ fn descriptor(path: &Path) -> io::Result<File> {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let own = pidfd_open(getpid(), PidfdFlags::empty());
-        // The same open file, with the position that its other holders write at.
+        // A duplicate of the descriptor shares its file position with the descriptor's other
+        // holders.
         if is_own(path)
             && let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse().ok())
             && let Ok(file) = own.and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty()))
@@ -220,7 +223,8 @@ impl Sink {
             Ok(found) if found.is_file() => writes().map(|_| Self::Whole { path: end.clone() }),
             Ok(_) => through(&writes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // `folder/` and `folder/.` have a last part too.
+                // `folder/` and `folder/.` also have a last component, so the text of the path is
+                // checked.
                 let written = end.as_os_str().as_encoded_bytes();
                 if !end.file_name().is_some_and(|name| written.ends_with(name.as_encoded_bytes())) {
                     return Err(io::Error::other("it names a folder, not a file"));
@@ -249,7 +253,7 @@ impl Sink {
 }
 
 /// Writes content to a file or a terminal. A terminal gets plain text, because the names in a
-/// result may hold escape sequences.
+/// result can contain escape sequences.
 fn fill(
     to: impl Write + Send,
     is_terminal: bool,
@@ -271,7 +275,7 @@ fn whole(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Resul
             fill(draft.file(), false, content)?;
             draft.publish(path)
         }
-        // No file can be created in this folder.
+        // If no file can be created in this folder, the file is written in place.
         Err(error) => fill(in_place(path).map_err(|_| error)?, false, content),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a report goes besides the terminal.
+//! The outputs to which a report can go in addition to the terminal.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn svg(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 impl OutputArgs {
-    /// The requested outputs. Each name of standard output is `-` here.
+    /// Returns the requested outputs. A path that names standard output is returned as `-`.
     fn all(&self) -> [(&'static str, Option<&Path>, Writer); 4] {
         let all: [(_, _, Writer); 4] = [
             ("--json", self.json.as_deref(), json),
@@ -79,7 +79,7 @@ impl OutputArgs {
     /// replaces it.
     ///
     /// # Errors
-    /// A path that cannot be written, or two outputs to one path.
+    /// If a path cannot be written, or two outputs have the same path.
     pub fn open(&self) -> Result<Outputs, LabError> {
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
@@ -97,11 +97,12 @@ impl OutputArgs {
         !self.all().iter().any(|(_, path, _)| *path == Some(Path::new("-")))
     }
 
-    /// Before anything is measured, opens files that a run writes beside its report in other tools'
-    /// formats.
+    /// Before anything is measured, opens the files that a run writes in other tools' formats, in
+    /// addition to its report.
     ///
     /// # Errors
-    /// A path that cannot be written, two outputs to one path, or standard output.
+    /// If a path cannot be written, two outputs have the same path, or a path names standard
+    /// output.
     pub fn open_beside<const N: usize>(
         &self,
         wanted: [(&'static str, Option<&Path>); N],
@@ -123,12 +124,12 @@ impl OutputArgs {
     }
 }
 
-/// Gives each name of standard output the name `-`.
+/// Returns `-` for any name of standard output, and any other path unchanged.
 fn named(path: &Path) -> &Path {
     if is_stdout(path) { Path::new("-") } else { path }
 }
 
-/// Refuses two outputs to the same place.
+/// Returns an error if two outputs go to the same place.
 fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(), LabError> {
     let stdout = Path::new("-");
     let what = match (path == stdout, there == stdout) {
@@ -151,13 +152,14 @@ impl Outputs {
     /// Prints a report, and writes it to the requested outputs.
     ///
     /// # Errors
-    /// The file system refuses a write after the files were opened. [`LabError::Interrupted`] for a
-    /// partial report. [`LabError::Failed`] when a condition of `--fail-if` is fulfilled.
+    /// [`LabError`] if the file system refuses a write after the files were opened.
+    /// [`LabError::Interrupted`] for a partial report. [`LabError::Failed`] when a condition of
+    /// `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
         let printed = if self.terminal() { print(&render::text(report)) } else { Ok(()) };
-        // A reader that has gone does not keep the files from being written.
+        // The files are written even if the reader of standard output has closed it.
         let written = self.write(report);
-        // For a picture that cannot be drawn, no tables were printed yet.
+        // If the requested picture cannot be drawn, no tables have been printed yet.
         if !self.terminal() && written.as_ref().is_err_and(LabError::is_unwritten) {
             let _ = print(&render::text(report));
         }
@@ -167,10 +169,9 @@ impl Outputs {
     /// Writes a report to the requested outputs, and prints nothing.
     ///
     /// # Errors
-    /// Those of [`deliver`](Self::deliver).
+    /// The errors of [`deliver`](Self::deliver).
     pub fn write(&self, report: &Report) -> Result<(), LabError> {
-        // An output that fails does not keep the others from being written, and its result is
-        // printed.
+        // If one output fails, the other outputs are still written.
         let written = self.sinks.iter().map(|(writer, sink)| {
             let written = sink.write(|out| writer(report, out));
             if written.as_ref().is_err_and(LabError::is_unwritten) && !matches!(sink, Sink::Stdout) {
@@ -182,7 +183,7 @@ impl Outputs {
         if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
     }
 
-    /// Checks whether a condition of `--fail-if` is fulfilled.
+    /// Returns an error if a condition of `--fail-if` is fulfilled.
     fn judge(&self, report: &Report) -> Result<(), LabError> {
         let mut failed = Vec::new();
         for condition in &self.fail_if {

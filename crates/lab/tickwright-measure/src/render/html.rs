@@ -1,4 +1,5 @@
-//! Reports as one page: no script, no network access, light and dark, for a screen and for paper.
+//! Reports as one page: without scripts or network access, for light and dark mode, for screen and
+//! paper.
 
 use core::fmt::Write;
 
@@ -11,13 +12,13 @@ use crate::stats::Verdict;
 
 const STYLE: &str = include_str!("page.css");
 
-/// From this many consecutive plots on, the plots are small and stand beside each other.
+/// If there are at least this many consecutive plots, they are small and placed side by side.
 const FEWEST_BESIDE: usize = 4;
 
-/// A table wraps its cells if one cell has a longer text than this.
+/// A table wraps its cells if the text of one cell has more characters than this.
 const LONG_WORDS: usize = 60;
 
-/// Returns a page with several reports. Each has a name, such as the name of its file.
+/// Returns a page with several reports. Each report has a name, such as the name of its file.
 #[must_use]
 pub fn html(reports: &[(String, Report)]) -> String {
     let mut out = String::new();
@@ -53,14 +54,15 @@ fn names(reports: &[(String, Report)]) -> String {
     reports.iter().map(|(_, report)| report.experiment.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What tells a result from others of the same experiment: its file and its date.
+/// Returns what distinguishes a result from other results of the same experiment: its file and its
+/// date.
 fn title((file, report): &(String, Report)) -> (String, Option<String>) {
     let file = Some(file).filter(|file| **file != report.experiment).cloned();
     let facts: Vec<String> = file.into_iter().chain(report.started.as_deref().map(minute)).collect();
     (report.experiment.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
 }
 
-/// A date of the form `2026-11-28T20:09:28Z` as a reader writes it, to the minute.
+/// Formats a date such as `2026-11-28T20:09:28Z` for a reader, to the minute.
 fn minute(date: &str) -> String {
     match (date.get(..10), date.get(11..16)) {
         (Some(day), Some(time)) if date.ends_with('Z') => format!("{day} {time} UTC"),
@@ -103,7 +105,7 @@ fn article(out: &mut String, at: usize, name: &str, report: &Report) -> core::fm
     writeln!(out, "</article>")
 }
 
-/// A symbol beside the words, so that a verdict is not shown by color alone.
+/// Returns a symbol that precedes the words, so that a verdict is not shown only by color.
 fn sign(finding: &Finding) -> (&'static str, &'static str) {
     match finding.claim() {
         Some(Claim::Holds) => return ("good", "\u{2713}"),
@@ -201,7 +203,7 @@ fn table(out: &mut String, title: &str, table: &Table) -> core::fmt::Result {
     writeln!(out, "</tbody></table></div>")
 }
 
-/// The plot, and its points as a table for a reader who cannot see the plot.
+/// Writes the plot, and its points as a table for a reader who cannot see the plot.
 fn figure(out: &mut String, plot: &Plot, draw: fn(&Plot) -> String) -> core::fmt::Result {
     writeln!(out, "<figure>{}\n<details><summary>The points of this plot</summary>", draw(plot))?;
     let (x, y) = (&plot.x, &plot.y);

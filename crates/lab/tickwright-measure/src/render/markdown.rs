@@ -1,14 +1,14 @@
 //! A report as Markdown: tables with pipes. A plot is text, folded under its title.
 //!
-//! Names in a report may come from a stranger's file, so every text is escaped, and Markdown shows
-//! it as it is.
+//! Names in a report can come from an untrusted file, so every text is escaped, and Markdown shows
+//! the text unchanged.
 
 use super::text::field;
 use super::{about, plot, svg};
 use crate::result::{Block, Report, Table};
 use crate::text::name;
 
-/// The whole report.
+/// Returns the whole report.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
     let (title, command) = (line(&report.experiment), code(&report.command));
@@ -26,7 +26,7 @@ pub fn markdown(report: &Report) -> String {
         for block in &section.blocks {
             let block = match block {
                 Block::Plot(picture) if !picture.has_course() => continue,
-                // Each line is a paragraph.
+                // Each line becomes a paragraph.
                 Block::Text(text) => text.trim().lines().map(line).collect::<Vec<_>>().join("  \n"),
                 Block::Table(table) => pipes(table),
                 Block::Plot(picture) => {
@@ -52,15 +52,16 @@ fn pipes(table: &Table) -> String {
     out
 }
 
-/// Escapes a line, so that Markdown shows it as it is. An indent is left out, because it has a
-/// meaning there.
+/// Escapes a line, so that Markdown shows it unchanged. Indentation is removed, because it has a
+/// meaning in Markdown.
 fn line(text: &str) -> String {
     let text = name(text.trim_start());
     let is_word = |letter: char| !letter.is_whitespace();
     let number = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
-        // These begin a heading, a list or a rule, if they are first in a line, or after a number.
+        // These characters begin a heading, a list or a rule if they are first in a line or follow
+        // a number.
         let begins = at == 0 && matches!(letter, '#' | '+' | '-' | '=')
             || at == number && at > 0 && matches!(letter, '.' | ')') && !text[at + 1..].starts_with(is_word);
         if begins || matches!(letter, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&') {
@@ -71,21 +72,21 @@ fn line(text: &str) -> String {
     out
 }
 
-/// The longest row of back quotes in a text.
+/// Returns the length of the longest run of back quotes in a text.
 fn quotes(text: &str) -> usize {
     text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// A text as code within a line.
+/// Returns a text as code within a line.
 fn code(text: &str) -> String {
     let text = name(text);
     let fence = "`".repeat(quotes(&text) + 1);
-    // A blank keeps a back quote at an end of the text apart from the fence.
+    // A blank separates a back quote at either end of the text from the fence.
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
-/// Lines as a block of code.
+/// Returns lines as a block of code.
 fn fenced(text: &str) -> String {
     let fence = "`".repeat(quotes(text).max(2) + 1);
     format!("{fence}text\n{}\n{fence}", text.trim_end_matches('\n'))

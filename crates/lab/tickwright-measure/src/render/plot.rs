@@ -34,7 +34,7 @@ pub fn sparks(plot: &Plot, width: usize, most: usize) -> Vec<String> {
 const WIDTH: usize = 64;
 const HEIGHT: usize = 12;
 
-/// Draws each curve with its own letter. Where two curves meet, the later one covers the earlier
+/// Draws each curve with its own letter. If two curves meet, the later curve covers the earlier
 /// one.
 #[must_use]
 pub fn plot(plot: &Plot) -> String {
@@ -86,7 +86,7 @@ fn legend(names: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     lines
 }
 
-/// The marks of the horizontal axis. A mark that would touch its neighbor is left out.
+/// Returns the marks of the horizontal axis. A mark that would touch its neighbor is left out.
 fn below(plot: &Plot, x: &Scale) -> String {
     let mut line = String::new();
     for mark in x.marks(6) {

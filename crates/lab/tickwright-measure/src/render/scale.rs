@@ -8,12 +8,12 @@ pub(super) struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    /// The only figure of a horizontal axis, which stands in the middle.
+    /// The only figure of a horizontal axis, which is placed in the middle.
     only: Option<f64>,
 }
 
 impl Scale {
-    /// The scales of both axes; `None` when there is no point.
+    /// Returns the scales of both axes, or `None` if there is no point.
     pub(super) fn of(plot: &Plot) -> Option<(Self, Self)> {
         let points = || plot.curves.iter().flat_map(|curve| &curve.points);
         let x = Self::around(&plot.x, points().map(|point| point.0), false)?;
@@ -21,8 +21,8 @@ impl Scale {
         Some((x, y))
     }
 
-    /// A linear vertical axis begins at 0, so that lengths can be compared. A logarithmic axis ends
-    /// at whole decades.
+    /// Creates a scale around the values. A linear vertical axis begins at 0, so that lengths can
+    /// be compared. A logarithmic axis begins and ends at whole decades.
     fn around(axis: &Axis, values: impl Iterator<Item = f64> + Clone, height: bool) -> Option<Self> {
         let low = values.clone().min_by(f64::total_cmp)?;
         let high = values.max_by(f64::total_cmp)?;

@@ -22,21 +22,22 @@ struct Size {
 
 /// The size of a picture that stands alone.
 const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6), title: (LEFT, 15.0) };
-/// The size of each of several pictures that stand beside each other.
+/// The size of one of several pictures that are placed side by side.
 const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 158.0, ticks: (4, 4), title: (0.0, 13.0) };
 
 /// Space around the area with the curves.
 const LEFT: f64 = 80.0;
 const TOP: f64 = 44.0;
 const BELOW: f64 = 56.0;
-/// Height of a line of the title, of a line of the legend, and space after an entry of the legend.
+/// The height of a line of the title, the height of a line of the legend, and the space after an
+/// entry of the legend.
 const TITLE_LINE: f64 = 18.0;
 const LINE: f64 = 15.0;
 const AFTER: f64 = 4.0;
 /// Width of the sample of a curve in the legend, with the space around it.
 const SAMPLE: f64 = 40.0;
-/// A letter is at most this wide on average, as a part of its size. A sans-serif font with wide
-/// letters has some 0.57.
+/// The average width of a letter, at most, as a fraction of the font size. A sans-serif font with
+/// wide letters has about 0.57.
 const LETTER: f64 = 0.58;
 /// The size of most letters.
 const LETTERS: f64 = 12.0;
@@ -45,7 +46,7 @@ const LETTERS: f64 = 12.0;
 /// because nobody can read it on white.
 const COLORS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080", "currentColor"];
-/// Dashes, for prints without color.
+/// Dash patterns, for prints without color.
 const DASHES: [&str; 8] = ["none", "7 3", "2 2", "9 3 2 3", "5 2 1 2", "12 4", "4 4", "1 3"];
 /// Shapes of points, as paths around the point.
 const SHAPES: [&str; 6] = [
@@ -66,8 +67,8 @@ struct Look {
 }
 
 impl Look {
-    /// The look of the curve with this number. The first 48 curves differ in color or in shape, and
-    /// the first 64 in color or in dash.
+    /// Returns the look of the curve with this number. The first 48 curves differ in color or in
+    /// shape, and the first 64 in color or in dash.
     fn of(number: usize) -> Self {
         let turn = number / COLORS.len();
         Self {
@@ -82,8 +83,8 @@ impl Look {
 const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opacity:.15}\
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
-/// All plots below each other, as a complete file, for a paper too: dark on white wherever it is
-/// shown. Without a plot, the file says that there is none.
+/// Returns a complete file with all plots below each other. The file is also suitable for print,
+/// because it is dark on white on every page. Without a plot, the file says that there is none.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
@@ -102,13 +103,13 @@ pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     framed(&body, (LARGE, top), "<style>svg{color:#222;background:#fff}</style>")
 }
 
-/// One plot, for a page that sets the color.
+/// Returns one plot for a page that sets the color.
 #[must_use]
 pub fn svg_of(plot: &Plot) -> String {
     alone(plot, LARGE)
 }
 
-/// One of several plots that stand beside each other. The page sets the color.
+/// Returns one of several plots that are placed side by side. The page sets the color.
 #[must_use]
 pub(super) fn small_svg_of(plot: &Plot) -> String {
     alone(plot, SMALL)
@@ -121,7 +122,7 @@ fn alone(plot: &Plot, size: Size) -> String {
 }
 
 impl Size {
-    /// The width of the whole picture.
+    /// Returns the width of the whole picture.
     fn whole(&self) -> f64 {
         LEFT + self.width + self.legend
     }
@@ -162,7 +163,7 @@ fn wrapped(text: &str, width: f64, letters: f64) -> Vec<String> {
     lines
 }
 
-/// Writes lines of text below each other; `attributes` belong to each of them.
+/// Writes lines of text below each other; each line gets `attributes`.
 fn lines(out: &mut String, lines: &[String], (x, y): (f64, f64), line: f64, attributes: &str) -> fmt::Result {
     for (at, text) in lines.iter().enumerate() {
         let y = y + at as f64 * line;
@@ -171,7 +172,7 @@ fn lines(out: &mut String, lines: &[String], (x, y): (f64, f64), line: f64, attr
     Ok(())
 }
 
-/// The title, with the place that all points have in common.
+/// Returns the title as lines, with the position that all points have in common.
 fn title(plot: &Plot, size: Size) -> Vec<String> {
     let mut places = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.0);
     let first = places.next().filter(|first| plot.is_rows() && places.all(|other| other == *first));
@@ -180,7 +181,7 @@ fn title(plot: &Plot, size: Size) -> Vec<String> {
     wrapped(&(plot.title.clone() + &place), size.whole() - left, letters)
 }
 
-/// The names of the curves in the legend, as lines.
+/// Returns the curves' names in the legend, each as lines.
 fn names(plot: &Plot, size: Size) -> Vec<Vec<String>> {
     plot.curves.iter().map(|curve| wrapped(&curve.name, size.legend - SAMPLE, LETTERS)).collect()
 }
@@ -235,7 +236,7 @@ struct Rows<'p> {
 
 /// Height of a row beyond its lines of text.
 const ROW: f64 = 7.0;
-/// Space for a figure behind its point.
+/// Space for a figure to the right of its point.
 const FIGURE: f64 = 90.0;
 
 impl<'p> Rows<'p> {
@@ -330,7 +331,7 @@ fn point(out: &mut String, (x, y): (f64, f64), Look { color, shape, .. }: Look) 
     writeln!(out, r#"<path class="point" fill="{color}" d="M{x:.1} {y:.1}{shape}"/>"#)
 }
 
-/// An entry of the legend: the curve's line and its point, as they are drawn, then its name.
+/// Writes an entry of the legend: a sample of the curve's line and point, then the curve's name.
 fn legend(out: &mut String, name: &[String], mark: Mark, (x, y): (f64, f64), look: Look) -> fmt::Result {
     let Look { color, dash, .. } = look;
     if mark != Mark::Dots {
@@ -343,7 +344,8 @@ fn legend(out: &mut String, name: &[String], mark: Mark, (x, y): (f64, f64), loo
     lines(out, name, (x + 30.0, y), LINE, "")
 }
 
-/// Escapes a text for XML and HTML. Control characters, which XML cannot hold, are written out.
+/// Escapes a text for XML and HTML. Control characters, which XML does not allow, become visible
+/// escapes.
 #[must_use]
 pub fn escape(text: &str) -> String {
     plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

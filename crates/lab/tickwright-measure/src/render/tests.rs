@@ -86,7 +86,7 @@ fn a_picture_is_escaped_and_whole() {
         let svg = svg([&picture(mark), &picture(mark)]);
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("Time &lt;of&gt; one").count(), 4, "title and heading of two plots");
-        // Two plots of six points, and of two entries of the legend.
+        // The file has two plots, with six points each and two entries in each legend.
         assert_eq!(svg.matches("class=\"point\"").count(), if mark == Mark::Steps { 0 } else { 16 });
         assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -114,7 +114,8 @@ fn prose_is_broken_at_a_hundred_columns_and_paragraphs_stay_apart() {
     assert_eq!(text.matches("word").count(), 100);
 }
 
-/// What a stranger's file may hold: a title and a clearing for a terminal, and marks of Markdown.
+/// Text that an untrusted file can have: escape sequences that set a terminal's title and clear the
+/// screen, and Markdown syntax.
 const HOSTILE: &str = "q\u{1b}]0;mine\u{7}\u{1b}[2J\n```|<b>`*[x](y)\u{202e}\u{200f}\u{61c}\u{2028}";
 
 #[test]
@@ -160,7 +161,7 @@ fn no_form_of_a_report_lets_a_name_out() {
     assert!(markdown.contains("\n````q\\u{1b}"), "code between more back quotes than it has: {markdown}");
 }
 
-/// A line that begins like a heading, a list, a rule or code is shown as it is.
+/// A line that begins like a heading, a list, a rule or code is shown unchanged.
 #[test]
 fn a_line_in_markdown_begins_nothing() {
     let lines = [
@@ -226,7 +227,7 @@ fn one_population_is_a_picture_of_rows() {
     assert!(names.is_sorted(), "the fastest is first: {svg}");
     assert!(svg.contains("hold, 1k timers<") && svg.contains(">300</text>"), "{svg}");
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-    // Two structures are points beside a legend, in the middle of the axis.
+    // Two structures are drawn as points with a legend, in the middle of the axis.
     let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
     let two = Plot::new("two", axes.0, axes.1).curve("a", [(1000.0, 3.0)]).curve("b", [(1000.0, 4.0)]);
     let two = svg_of(&two);

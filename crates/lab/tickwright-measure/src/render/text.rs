@@ -10,7 +10,7 @@ use crate::text::{name, plain};
 const INTERRUPTED: &str =
     "\nINTERRUPTED: the run was stopped early; figures are missing or rest on fewer rounds.\n";
 
-/// The whole report: host, notes, sections.
+/// Returns the whole report: host, notes, sections.
 #[must_use]
 pub fn text(report: &Report) -> String {
     let mut out = about(report);
@@ -24,7 +24,7 @@ pub fn text(report: &Report) -> String {
     out
 }
 
-/// Sections, an empty line before each.
+/// Returns the sections, with an empty line before each.
 #[must_use]
 pub fn sections(sections: &[Section]) -> String {
     let mut out = String::new();
@@ -72,7 +72,7 @@ pub fn filled(text: &str) -> String {
     out.join("\n")
 }
 
-/// A cell as text of one line: a figure or words, or `-` if nothing was measured.
+/// Returns a cell as text of one line: a figure or words, or `-` if nothing was measured.
 pub(super) fn field(cell: Option<&Cell>, table: &Table, column: usize) -> String {
     match cell {
         None => String::new(),

@@ -35,7 +35,7 @@ impl Compared {
 /// Compares two results of one experiment.
 ///
 /// # Errors
-/// The results of two experiments, or results without a common series.
+/// If the results are of two different experiments, or have no series in common.
 pub fn compare(first: &Report, second: &Report) -> Result<Vec<Compared>, LabError> {
     if first.experiment != second.experiment {
         return Err(LabError::usage(format!(
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-/// A comparison as sections: first the series that differ, then all series.
+/// Returns a comparison as sections: first the series that differ, then all series.
 #[must_use]
 pub fn sections(first: &str, second: &str, compared: &[Compared]) -> Vec<Section> {
     let differs = |one: &&Compared| one.words() != "no difference shown";

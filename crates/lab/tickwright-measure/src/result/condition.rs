@@ -1,5 +1,5 @@
-//! A condition on the samples of a result: `p99(insert) > 200ns`. A condition decides the exit code
-//! of a run.
+//! A condition on the samples of a result: `p99(insert) > 200ns`. If a run fulfils the condition,
+//! its exit code is 1.
 
 use core::fmt;
 use core::str::FromStr;
@@ -34,13 +34,14 @@ enum Statistic {
     Quantile(f64),
 }
 
-/// The signs of comparison. The longer signs come first, because a shorter one is their prefix.
+/// The signs of comparison. The longer signs come first, because a shorter sign is a prefix of a
+/// longer one.
 const SIGNS: [&str; 4] = ["<=", ">=", "<", ">"];
 
 const FORM: &str =
     "a condition is like 'p99(insert) > 200ns' or 'median(hold[structure=wheel/slab]) > 1.5us'";
 
-/// Units that a limit may have, with their factors.
+/// Units that a limit can have, with their factors.
 const UNITS: [(&str, Unit, f64); 9] = [
     ("ns", Unit::Ns, 1.0),
     ("us", Unit::Ns, 1e3),
@@ -94,7 +95,7 @@ impl FromStr for Condition {
     }
 }
 
-/// Parses a number and its unit. The number is not scaled by the unit.
+/// Parses a number and its unit. Returns the number without scaling it by the unit.
 fn number(text: &str) -> Option<(f64, Option<Unit>)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -147,8 +148,8 @@ impl Condition {
     /// Returns the series that fulfil the condition, each with its figure.
     ///
     /// # Errors
-    /// No series has this name and these labels (the message lists the existing ones), or the limit
-    /// has another unit than the series.
+    /// If no series has this name and these labels (the message lists the existing ones), or the
+    /// limit's unit differs from the series' unit.
     pub fn fulfilled<'r>(&self, report: &'r Report) -> Result<Vec<(&'r Series, f64)>, String> {
         let mut found = Vec::new();
         let mut any = false;
@@ -177,7 +178,7 @@ impl Condition {
     }
 }
 
-/// The names of a report's series, each name once.
+/// Returns the names of a report's series, each name once.
 fn names(report: &Report) -> String {
     let mut names: Vec<&str> = report.series.iter().map(|series| series.name.as_str()).collect();
     names.sort_unstable();

@@ -12,7 +12,7 @@ use super::{Report, SCHEMA};
 /// interrupted. A report without samples has a single row.
 ///
 /// # Errors
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let keys: BTreeSet<&String> = report.series.iter().flat_map(|series| series.labels.keys()).collect();
     let mut csv = csv::Writer::from_writer(out);
@@ -49,7 +49,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     csv.flush()
 }
 
-/// The word of a value that JSON writes as one string.
+/// Returns the word of a value that JSON writes as one string.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default().trim_matches('"').to_owned()
 }

@@ -1,4 +1,4 @@
-//! The table and the plot of samples, for every result that needs no special ones.
+//! The table and the plot of samples, for every result that needs no table or plot of its own.
 //!
 //! ```text
 //! series    re-arm (threads 1, way locked)   re-arm (threads 1, way ours, base: way locked)   ...
@@ -38,7 +38,7 @@ pub fn sections(series: &[Series]) -> Vec<Section> {
     groups.into_iter().map(section).collect()
 }
 
-/// The quantities of some series, each once.
+/// Returns the quantities of some series, each once.
 fn names(series: &[&Series]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for one in series {
@@ -50,7 +50,7 @@ fn names(series: &[&Series]) -> Vec<String> {
 }
 
 impl Series {
-    /// The quantity with its unit: `insert, ns per operation`.
+    /// Returns the quantity with its unit: `insert, ns per operation`.
     #[must_use]
     pub fn heading(&self) -> String {
         let unit = match self.unit {
@@ -66,10 +66,10 @@ impl Series {
     }
 }
 
-/// From this time in ns on, a column of times has thousands apart and no fraction.
+/// From this time in ns on, a column of times has thousands separators and no fraction.
 const LONG_NS: f64 = 10_000.0;
 
-/// The format of one quantity's figures.
+/// Returns the format of one quantity's figures.
 fn format(series: &[&Series]) -> Format {
     let samples = || series.iter().flat_map(|one| &one.samples).filter(|sample| sample.is_finite());
     match series.first().map(|one| one.unit) {
@@ -82,7 +82,8 @@ fn format(series: &[&Series]) -> Format {
     }
 }
 
-/// The columns of labels: numbers where all are numbers.
+/// Returns the columns of labels. A column has the format of a number if all its values are
+/// numbers.
 fn label_columns(keys: &BTreeSet<&String>, series: &[&Series]) -> Table {
     let is_number = |key: &String| {
         series.iter().filter_map(|one| one.labels.get(key)).all(|label| label.number().is_some())
@@ -100,7 +101,7 @@ impl From<&Label> for Cell {
 }
 
 impl Label {
-    /// The label as a number, if it is one.
+    /// Returns the label as a number, if it is one.
     fn number(&self) -> Option<f64> {
         match self {
             Self::Whole(value) => Some(*value as f64),
@@ -110,8 +111,9 @@ impl Label {
     }
 }
 
-/// Returns a table with a row for each combination of labels. Each quantity has its median, its
-/// interval if one has enough samples, and its ratio to the base that a series names.
+/// Returns a table with a row for each combination of labels. For each quantity, the table has the
+/// median, the interval if at least one series has enough samples, and the ratio to the base that a
+/// series names.
 #[must_use]
 pub fn table(series: &[&Series]) -> Table {
     let mut rows: Vec<&Labels> = Vec::new();
@@ -155,7 +157,8 @@ pub fn table(series: &[&Series]) -> Table {
     table
 }
 
-/// Adds the column of a figure, and the columns of its interval if a row has one.
+/// Adds the column of a figure, and the columns of its interval if at least one row has an
+/// interval.
 fn add(
     table: Table,
     cells: &mut [Vec<Cell>],
@@ -176,7 +179,7 @@ fn add(
     if has_interval { table.columns(["from", "to"], format) } else { table }
 }
 
-/// The verdict on a ratio. Of rates, the higher one is the faster one.
+/// Returns the verdict on a ratio. For rates, the higher figure is the faster one.
 fn words(series: &Series, ratio: &Summary) -> &'static str {
     match (Verdict::on(ratio), series.better) {
         (Verdict::NoDifferenceShown, _) => Verdict::NoDifferenceShown.words(),
@@ -221,7 +224,7 @@ pub fn table_across(across: &str, series: &[&Series]) -> Table {
 }
 
 /// Returns the plot of a quantity over the label that is a number with the most values. The plot
-/// has a curve for each combination of the other labels. `None` without such a label.
+/// has a curve for each combination of the other labels. Returns `None` without such a label.
 #[must_use]
 pub fn plot(title: &str, series: &[&Series]) -> Option<Plot> {
     let first = series.first()?;

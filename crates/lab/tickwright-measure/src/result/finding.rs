@@ -1,4 +1,5 @@
-//! Conclusions from the samples: a figure beside a published one or a bound, and the verdict.
+//! Conclusions from the samples: a figure compared with a published figure or a bound, and the
+//! verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,18 +17,18 @@ pub struct Finding {
     /// The subject as labels, for programs.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
-    /// The published result, with its source where a reader needs it.
+    /// The published result, with its source if a reader needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// The result of this run, in words.
     pub here: String,
-    /// The figure behind `here`, in most cases a ratio.
+    /// The figure that `here` describes, in most cases a ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Summary>,
     /// The bound that the figure should meet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// What is concluded.
+    /// The verdict on the figure.
     pub verdict: Verdict,
     /// Whether the published claim was found here. Missing if the verdict says so already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,14 +42,15 @@ pub struct Finding {
 pub enum Claim {
     /// The run shows what was published.
     Holds,
-    /// The run shows the contrary.
+    /// The run shows the opposite.
     Fails,
-    /// The run shows neither.
+    /// The run decides neither way.
     Open,
 }
 
 impl Claim {
-    /// The claim that a time was longer than another one; `verdict` is on the ratio of the two.
+    /// Returns the answer to the claim that one time was longer than another. `verdict` is the
+    /// verdict on the ratio of the two times.
     #[must_use]
     pub fn slower(verdict: Verdict) -> Self {
         match verdict {
@@ -58,7 +60,7 @@ impl Claim {
         }
     }
 
-    /// The answer in words.
+    /// Returns the answer in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -70,8 +72,8 @@ impl Claim {
 }
 
 impl Finding {
-    /// Whether the published claim holds. `None` if nothing was published, or if no claim was made
-    /// that this run could decide.
+    /// Returns whether the published claim holds. Returns `None` if nothing was published, or if
+    /// there was no claim that this run could decide.
     #[must_use]
     pub fn claim(&self) -> Option<Claim> {
         self.published.as_ref()?;
@@ -83,32 +85,34 @@ impl Finding {
         })
     }
 
-    /// What a reader should know: whether the published claim holds, else the verdict. Empty if
-    /// nothing is concluded.
+    /// Returns the conclusion for a reader: whether the published claim holds, or else the verdict.
+    /// Returns an empty text if there is no conclusion.
     #[must_use]
     pub fn conclusion(&self) -> &'static str {
         self.claim().map_or(self.verdict.words(), Claim::words)
     }
 
-    /// A ratio of times. The verdict is faster, slower, or no difference shown.
+    /// Creates a finding about a ratio of times. The verdict is faster, slower, or no difference
+    /// shown.
     pub fn ratio(about: impl Into<String>, figure: Summary, here: impl Into<String>) -> Self {
         let verdict = Verdict::on(&figure);
         Self { figure: Some(figure), ..Self::stated(about, here) }.judged(verdict)
     }
 
-    /// A figure with a bound. The verdict is held, missed, or not shown.
+    /// Creates a finding about a figure with a bound. The verdict is held, missed, or not shown.
     pub fn bounded(about: impl Into<String>, figure: Summary, bound: Bound) -> Self {
         let here = format!("{:.2}", figure.median);
         Self { figure: Some(figure), bound: Some(bound), ..Self::stated(about, here) }
             .judged(bound.judge(&figure))
     }
 
-    /// A figure without an error, such as a count, with a bound. `here` is the figure in words.
+    /// Creates a finding about a figure without an error, such as a count, with a bound. `here` is
+    /// the figure in words.
     pub fn counted(about: impl Into<String>, figure: f64, here: impl Into<String>, bound: Bound) -> Self {
         Self { bound: Some(bound), ..Self::stated(about, here) }.judged(bound.judge_exact(figure))
     }
 
-    /// A fact that no test decides.
+    /// Creates a finding for a fact that no test decides.
     pub fn stated(about: impl Into<String>, here: impl Into<String>) -> Self {
         Self {
             about: about.into(),
@@ -122,7 +126,7 @@ impl Finding {
         }
     }
 
-    /// With a verdict.
+    /// Sets the verdict.
     #[must_use]
     pub fn judged(mut self, verdict: Verdict) -> Self {
         self.verdict = verdict;
@@ -136,14 +140,14 @@ impl Finding {
         self
     }
 
-    /// States whether the published claim holds, where the verdict is about something else.
+    /// Sets whether the published claim holds, for a finding whose verdict is about something else.
     #[must_use]
     pub fn claimed(mut self, claim: Claim) -> Self {
         self.claim = Some(claim);
         self
     }
 
-    /// With labels.
+    /// Sets the labels.
     #[must_use]
     pub fn labelled(mut self, labels: Labels) -> Self {
         self.labels = labels;
@@ -151,9 +155,9 @@ impl Finding {
     }
 }
 
-/// Findings as rows of a table: the published result, the figure with its interval, the bound, and
-/// the verdict. The table has each of these columns if at least one finding has it. `format` is the
-/// format of the figures.
+/// Returns findings as rows of a table: the published result, the figure with its interval, the
+/// bound, and the verdict. The table has each of these columns if at least one finding has it.
+/// `format` is the format of the figures.
 #[must_use]
 pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
     let bounded = findings.iter().any(|finding| finding.bound.is_some());
@@ -199,7 +203,7 @@ pub fn table(heading: &str, format: Format, findings: &[Finding]) -> Table {
 }
 
 impl Finding {
-    /// The reason why no difference is shown.
+    /// Returns the reason why no difference is shown.
     fn why(&self) -> String {
         match &self.figure {
             Some(ratio) if self.verdict == Verdict::NoDifferenceShown => {

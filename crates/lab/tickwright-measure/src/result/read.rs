@@ -8,16 +8,16 @@ use super::{Block, Report, SCHEMA, default};
 use crate::error::LabError;
 use crate::text::{self, plain};
 
-/// The most bytes of a result. The whole NPTL table has two million.
+/// The most bytes of a result file. The result of the whole NPTL table has two million bytes.
 const MOST: u64 = 256 << 20;
 
 impl Report {
     /// Reads a report that `--json` wrote. `-` is standard input.
     ///
     /// # Errors
-    /// A usage error that names the file. The file cannot be read, is not a result, is damaged, or
-    /// has another schema. For another schema, the error also names the command that produces the
-    /// result again.
+    /// A usage error that names the file, if the file cannot be read, is not a result, is damaged,
+    /// or has another schema. For another schema, the error also names the command that produces
+    /// the result again.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let name = text::name(&path.display().to_string());
         let text = text::read(path, MOST)
@@ -28,7 +28,7 @@ impl Report {
     /// Reads a report; `name` is for messages.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn parse(name: &str, text: &str) -> Result<Self, LabError> {
         let mut tree: Value = serde_json::from_str(text).map_err(|error| {
             let why = if error.is_eof() { "it ends too early" } else { "it is no JSON" };
@@ -54,7 +54,7 @@ impl Report {
         }
         let mut report: Self = serde_json::from_value(tree)
             .map_err(|error| LabError::usage(format!("'{name}' is damaged: {error}; {again}")))?;
-        // A file of a stranger may hold points that no plot of ours has.
+        // An untrusted file can have points that our plots never have.
         for block in report.sections.iter_mut().flat_map(|section| &mut section.blocks) {
             if let Block::Plot(plot) = block {
                 plot.keep_drawable();

@@ -11,12 +11,12 @@ pub struct Section {
     /// Empty if the section needs no title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// From top to bottom.
+    /// The blocks, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
 impl Section {
-    /// An empty section.
+    /// Creates an empty section.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), blocks: Vec::new() }
     }
@@ -51,7 +51,8 @@ impl Section {
 }
 
 impl Section {
-    /// Whether the section has only plots of few points, which a text leaves out.
+    /// Whether the section has only plots with fewer than three points per curve, which a text
+    /// report leaves out.
     #[must_use]
     pub fn is_picture_alone(&self) -> bool {
         let is_left_out = |block: &Block| matches!(block, Block::Plot(plot) if !plot.has_course());
@@ -78,8 +79,8 @@ pub enum Block {
 pub struct Column {
     /// Its heading.
     pub name: String,
-    /// The format of the column's numbers. Columns of text are aligned to the left, others to the
-    /// right.
+    /// The format of the column's numbers. Columns of text are aligned to the left, other columns
+    /// to the right.
     pub format: Format,
 }
 
@@ -97,7 +98,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A figure, or an empty cell for `None`.
+    /// Creates a figure, or an empty cell for `None`.
     pub fn maybe(value: Option<f64>) -> Self {
         value.map_or(Self::Empty(()), Self::Number)
     }
@@ -151,7 +152,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -188,17 +189,17 @@ pub struct Axis {
     pub name: String,
     /// The format of the ticks.
     pub format: Format,
-    /// Whether the axis is logarithmic: equal distances are equal ratios.
+    /// Whether the axis is logarithmic, so that equal distances stand for equal ratios.
     pub log: bool,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Creates a linear axis.
     pub fn linear(name: impl Into<String>, format: Format) -> Self {
         Self { name: name.into(), format, log: false }
     }
 
-    /// A logarithmic axis.
+    /// Creates a logarithmic axis.
     pub fn log(name: impl Into<String>, format: Format) -> Self {
         Self { name: name.into(), format, log: true }
     }
@@ -212,19 +213,19 @@ pub enum Mark {
     /// A dot at each point, joined by a line.
     #[default]
     Line,
-    /// A step from each point to the next: the counts of a histogram.
+    /// A step from each point to the next, for the counts of a histogram.
     Steps,
-    /// Dots alone.
+    /// Dots that are not joined.
     Dots,
 }
 
-/// Points of one name.
+/// Points that belong together under one name.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// The name of the curve in the legend.
     pub name: String,
-    /// From left to right.
+    /// The points, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -232,11 +233,11 @@ pub struct Curve {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
-    /// What it shows.
+    /// What the plot shows.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// How points are drawn.
     pub mark: Mark,
@@ -250,15 +251,15 @@ impl Plot {
         Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
     }
 
-    /// Whether a curve has at least three points. A text and a page show fewer points as a table
-    /// alone, which is easier to read. A picture of its own shows any number of points.
+    /// Whether a curve has at least three points. If there are fewer points, a text and a page show
+    /// only a table, which is easier to read. A separate picture shows any number of points.
     #[must_use]
     pub fn has_course(&self) -> bool {
         self.curves.iter().any(|curve| curve.points.len() > 2)
     }
 
     /// Whether the plot compares single figures: at least three curves, each of at most one point.
-    /// It is drawn as one row for each curve.
+    /// Such a plot is drawn with one row per curve.
     #[must_use]
     pub fn is_rows(&self) -> bool {
         self.curves.len() > 2 && self.curves.iter().all(|curve| curve.points.len() <= 1)

@@ -1,4 +1,4 @@
-//! Samples of one quantity, with the labels that distinguish them from others.
+//! Samples of one quantity, with the labels that distinguish them from other series.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,16 +6,16 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The labels that distinguish a series from others of its name: `structure = heap4/slab`,
-/// `n = 1000`.
+/// The labels that distinguish a series from other series of the same name: `structure =
+/// heap4/slab`, `n = 1000`.
 pub type Labels = BTreeMap<String, Label>;
 
-/// Labels from pairs.
+/// Creates labels from pairs.
 pub fn labels<const N: usize>(pairs: [(&str, Label); N]) -> Labels {
     of_pairs(&mut pairs.into_iter())
 }
 
-/// The part of [`labels`] that is compiled once, whatever the number of pairs.
+/// The part of [`labels`] that does not depend on the number of pairs, so that it is compiled once.
 fn of_pairs(pairs: &mut dyn Iterator<Item = (&str, Label)>) -> Labels {
     let mut labels = Labels::new();
     for (key, value) in pairs {
@@ -83,9 +83,9 @@ pub enum Unit {
     Count,
     /// Instructions, as callgrind counts them.
     Instructions,
-    /// Per second.
+    /// A rate per second.
     PerSecond,
-    /// Hundredths.
+    /// Percent.
     Percent,
     /// The quotient of two figures with the same unit.
     Ratio,
@@ -119,14 +119,14 @@ pub struct Series {
     /// Whether lower or higher figures are better.
     #[serde(default)]
     pub better: Better,
-    /// The labels that distinguish the series from others of this name.
+    /// The labels that distinguish the series from other series of this name.
     pub labels: Labels,
-    /// The labels in which the series with which this one is compared differs: `way = locked`.
+    /// The labels by which the reference series differs from this one: `way = locked`.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub base: Labels,
-    /// One value for each round, in order. The series of one interleaved run have equal lengths:
-    /// values at the same index were measured in the same round. A round without a figure has the
-    /// value NaN, which is `null` in JSON.
+    /// One value for each round, in order. The series of one interleaved run have equal lengths,
+    /// and values at the same index were measured in the same round. A round without a figure has
+    /// the value NaN, which is `null` in JSON.
     #[serde(deserialize_with = "numbers")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
     pub samples: Vec<f64>,
@@ -138,7 +138,7 @@ fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
 }
 
 impl Series {
-    /// An empty series of totals. Lower figures are better.
+    /// Creates an empty series of totals. Lower figures are better.
     pub fn new(name: impl Into<String>, unit: Unit, labels: Labels) -> Self {
         Self {
             name: name.into(),
@@ -151,7 +151,7 @@ impl Series {
         }
     }
 
-    /// States that each sample is the mean for one `what`, such as `operation`.
+    /// States that each sample is the mean per `what`, such as `operation`.
     #[must_use]
     pub fn per(mut self, what: &'static str) -> Self {
         self.per = Some(what.into());
@@ -172,14 +172,14 @@ impl Series {
         self
     }
 
-    /// With these samples.
+    /// Sets the samples.
     #[must_use]
     pub fn of(mut self, samples: impl IntoIterator<Item = f64>) -> Self {
         self.samples.extend(samples);
         self
     }
 
-    /// `insert (structure heap4/slab, n 1000)`.
+    /// Returns a title such as `insert (structure heap4/slab, n 1000)`.
     #[must_use]
     pub fn title(&self) -> String {
         let labels: Vec<String> = self.labels.iter().map(|(key, value)| format!("{key} {value}")).collect();

@@ -41,7 +41,7 @@ fn what_cannot_be_drawn_is_left_out() {
     let none = plot().curve("no point", [(f64::NAN, 1.0)]);
     let section = Section::new("").table(Table::new()).text(" \n").plot(none);
     assert_eq!(section.blocks, []);
-    // A picture of its own shows two points; a text does not.
+    // A separate picture shows two points, but a text does not.
     let two = plot().curve("two points", [(1.0, 1.0), (2.0, 2.0)]);
     assert!(!two.has_course() && Section::new("").plot(two).is_picture_alone());
 }
@@ -115,7 +115,7 @@ fn the_workload_is_what_defines_the_work() {
     assert_eq!(words(9, "list", "1k", 1), words(25, "heap4,list", "1k", 1));
     let hash = |words: &str| workload::hash("bench hold", words);
     let one = hash(&words(9, "list", "1k", 1));
-    // A hash is compared with those of other versions, so it never changes.
+    // A hash is compared with hashes of other versions of this program, so it must never change.
     assert_eq!(one, "1852f4889cbaa0f2");
     assert_ne!(one, hash(&words(9, "list", "10k", 1)));
     assert_ne!(one, hash(&words(9, "list", "1k", 2)));

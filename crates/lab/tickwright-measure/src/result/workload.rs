@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Label, Report};
 
-/// Parameters that say what is compared on the work, and how long; and the names of traces, whose
-/// content counts. They do not define the work.
+/// Parameters that do not define the work: those that say what is compared and for how long, and
+/// the names of traces, because only the content of a trace counts.
 const COMPARED: [&str; 11] = [
     "structures",
     "structure",
@@ -25,8 +25,8 @@ fn defines(name: &str) -> bool {
     !COMPARED.contains(&name) && !name.starts_with("rounds")
 }
 
-/// The words that define the work of a request: its seed, and all parameters but those that say
-/// what is compared, and how often.
+/// Returns the words that define the work of a request: its seed, and all parameters except those
+/// that say what is compared, and how often.
 #[must_use]
 pub fn words(seed: Option<u64>, parameters: &BTreeMap<String, Label>) -> String {
     let own = parameters.iter().filter(|(name, _)| defines(name));
@@ -34,7 +34,7 @@ pub fn words(seed: Option<u64>, parameters: &BTreeMap<String, Label>) -> String 
     seed.map(|seed| format!("seed={seed}\n")).into_iter().chain(own).collect()
 }
 
-/// The hash of an experiment's words: FNV-1a with 64 bits, in hexadecimal.
+/// Returns the hash of an experiment's words: FNV-1a with 64 bits, in hexadecimal.
 #[must_use]
 pub fn hash(experiment: &str, words: &str) -> String {
     let bytes = experiment.bytes().chain([0]).chain(words.bytes());
@@ -44,8 +44,8 @@ pub fn hash(experiment: &str, words: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// The reason to doubt a comparison of two results: they measured different work. `None` if the
-/// work is the same, or if one of the results is too old to say.
+/// Returns the reason to doubt a comparison of two results, if they measured different work.
+/// Returns `None` if the work is the same, or if one of the results is too old to tell.
 #[must_use]
 pub fn doubt(first: &Report, second: &Report) -> Option<String> {
     let (one, other) = (first.workload.as_ref()?, second.workload.as_ref()?);

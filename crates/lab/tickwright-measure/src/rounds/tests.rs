@@ -77,7 +77,7 @@ fn a_round_that_is_interrupted_counts_for_no_lane() {
 #[test]
 fn cells_keep_their_order_and_are_cut_to_whole_rounds_together() {
     let mut turns = Vec::new();
-    // Two lanes and two cells; the signal comes in the second cell of the second counted round.
+    // Two lanes and two cells; the signal arrives in the second cell of the second counted round.
     let mut left = 11;
     let stop = || {
         left -= 1;

@@ -1,28 +1,30 @@
-//! Whether one sample is larger than another, by ranks. The test assumes no distribution and no
-//! pairing of rounds.
+//! Decides by ranks whether one sample is larger than another. The test assumes no distribution and
+//! no pairing of rounds.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{CONFIDENCE, FEWEST_ROUNDS, Interval, Summary, Verdict, summarise};
 
-/// The comparison of two independent samples of figures above 0: the second with the first.
+/// The comparison of two independent samples of figures above 0: the second compared with the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
     /// The median of the quotients of all pairs, second by first (Hodges and Lehmann 1963, on
     /// logarithms). Its interval is the set of ratios that the rank test does not reject (Moses
     /// 1965).
     pub ratio: Summary,
-    /// Probability of ranks at least this one-sided if both samples were alike. Mann and Whitney
-    /// 1947: normal approximation, corrected for ties and for continuity.
+    /// The probability of ranks that are at least this one-sided if both samples had the same
+    /// distribution. The test is that of Mann and Whitney (1947), with the normal approximation,
+    /// corrected for ties and for continuity.
     pub p: f64,
-    /// Effect size (Cliff 1993): 1 if each second figure is above each first one, -1 if each is
-    /// below, 0 if neither side prevails.
+    /// Effect size (Cliff 1993): 1 if each figure of the second sample is above each figure of the
+    /// first, -1 if each is below, 0 if neither side prevails.
     pub effect: f64,
 }
 
 impl Shift {
-    /// Compares two samples; `None` if one of them has no figure above 0.
+    /// Compares two samples. Returns `None` if one of them has no figure above 0.
     #[must_use]
     pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
         let above = |samples: &[f64]| -> Vec<f64> {
@@ -51,15 +53,15 @@ impl Shift {
         })
     }
 
-    /// Faster or slower if the ratio is at least [`TIE`](super::TIE) away from 1 and the interval
-    /// excludes 1.
+    /// Returns faster or slower if the ratio is at least [`TIE`](super::TIE) away from 1 and the
+    /// interval excludes 1.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::on(&self.ratio)
     }
 }
 
-/// The standard deviation of U, where equal figures share their ranks.
+/// Returns the standard deviation of U, for ranks that equal figures share.
 fn spread(first: &[f64], second: &[f64]) -> f64 {
     let (n, m) = (first.len() as f64, second.len() as f64);
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
@@ -71,7 +73,7 @@ fn spread(first: &[f64], second: &[f64]) -> f64 {
     variance.max(0.0).sqrt()
 }
 
-/// The quotients that a test at [`CONFIDENCE`] does not reject.
+/// Returns the quotients that a test at [`CONFIDENCE`] does not reject.
 fn interval(quotients: &[f64], n: f64, m: f64, few: bool) -> Interval {
     let (Some(&low), Some(&high)) = (quotients.first(), quotients.last()) else {
         return Interval { low: f64::NAN, high: f64::NAN, coverage: 0.0 };

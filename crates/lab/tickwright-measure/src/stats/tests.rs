@@ -26,7 +26,8 @@ fn a_quantile_is_a_sample_that_enough_samples_do_not_exceed() {
 #[test]
 fn intervals_are_order_statistics_with_their_coverage() {
     let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
-    // Fewer than six samples cannot give 95 %, and the interval states its true coverage.
+    // Fewer than six samples cannot give a coverage of 95 %, so the interval states its true
+    // coverage.
     assert_eq!(of(1), Interval { low: 1.0, high: 1.0, coverage: 0.0 });
     assert_eq!(of(5), Interval { low: 1.0, high: 5.0, coverage: 0.9375 });
     assert_eq!(of(6), Interval { low: 1.0, high: 6.0, coverage: 0.96875 });
@@ -43,7 +44,8 @@ fn intervals_of_thousands_are_neither_empty_nor_without_coverage() {
     let of = |n: u32| summarise((1..=n).map(f64::from)).unwrap().interval;
     // 1800 - 0.98 * 60 = 1741.2.
     assert_eq!(of(3600), Interval { low: 1741.0, high: 1860.0, coverage: CONFIDENCE });
-    // The exact sum and the approximation agree: one more sample moves an end by at most two ranks.
+    // The exact sum and the approximation agree: one additional sample moves an end by at most two
+    // ranks.
     for (fewer, more) in [(of(999), of(1000)), (of(1000), of(1001)), (of(1001), of(1002))] {
         assert!((more.low - fewer.low).abs() <= 2.0, "{fewer:?} {more:?}");
         assert!((more.high - fewer.high).abs() <= 2.0, "{fewer:?} {more:?}");

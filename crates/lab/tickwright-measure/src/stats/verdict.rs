@@ -1,8 +1,8 @@
 //! One policy for conclusions from samples: differences, and bounds.
 //!
 //! A *difference* is shown when the median of the ratios is at least [`TIE`] away from 1 and the
-//! interval excludes 1. A *bound* is held or missed when the whole interval lies on one side of it.
-//! With fewer than six rounds no interval reaches [`CONFIDENCE`], and nothing is shown.
+//! interval excludes 1. A *bound* is held or missed when the whole interval is on one side of the
+//! bound. With fewer than six rounds no interval reaches [`CONFIDENCE`], and nothing is shown.
 
 use core::fmt;
 
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Interval, Summary};
 
-/// Differences below this are a tie, whatever the interval: layout and alignment alone move medians
-/// this far.
+/// A difference below this is a tie, regardless of the interval, because code layout and alignment
+/// can change medians by this much.
 pub const TIE: f64 = 0.20;
 
 /// The conclusion from a figure.
@@ -25,18 +25,18 @@ pub enum Verdict {
     Slower,
     /// A ratio of times: neither faster nor slower is shown.
     NoDifferenceShown,
-    /// A bound: the whole interval meets it.
+    /// A bound: the whole interval meets the bound.
     Held,
-    /// A bound: the whole interval is beyond it.
+    /// A bound: the whole interval violates the bound.
     Missed,
-    /// A bound: the interval contains it, or there are too few rounds.
+    /// A bound: the interval contains the bound, or there are too few rounds.
     NotShown,
     /// A fact that no test decides.
     Stated,
 }
 
 impl Verdict {
-    /// The verdict on a summary of [`ratios`](super::ratios).
+    /// Returns the verdict on a summary of [`ratios`](super::ratios).
     #[must_use]
     pub fn on(ratio: &Summary) -> Self {
         let Interval { low, high, coverage } = ratio.interval;
@@ -51,7 +51,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict in words. A missed bound is in capitals, since a reader looks for it.
+    /// Returns the verdict in words. A missed bound is in capitals, because a reader looks for it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -71,16 +71,16 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Not more.
+    /// The figure is at most this number.
     AtMost(f64),
-    /// Not less.
+    /// The figure is at least this number.
     AtLeast(f64),
     /// The figure is at least the first number and at most the second.
     Within(f64, f64),
 }
 
 impl Bound {
-    /// Whether a figure meets the bound.
+    /// Returns the verdict on whether a figure meets the bound.
     #[must_use]
     pub fn judge(self, figure: &Summary) -> Verdict {
         let Interval { low, high, coverage } = figure.interval;
@@ -96,7 +96,7 @@ impl Bound {
         }
     }
 
-    /// Whether a figure without an error meets the bound.
+    /// Returns the verdict on whether a figure without an error meets the bound.
     #[must_use]
     pub fn judge_exact(self, figure: f64) -> Verdict {
         let meets = match self {

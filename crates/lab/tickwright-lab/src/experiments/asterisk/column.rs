@@ -1,4 +1,4 @@
-//! The compared schedulers: those of 2009, and ours over each structure.
+//! The compared schedulers: those of 2009, and ours with each structure.
 
 use clap::ValueEnum;
 use tickwright::scheduler::{Cancelled, Firing, Next, Plain, Scheduler, Settings, Structure, TimerId};
@@ -52,7 +52,7 @@ impl Column {
         }
     }
 
-    /// The title of the scheduler, which is unique among the columns of its mode.
+    /// Returns the title of the scheduler, which is unique among the columns of its mode.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Then(Then::List) => "list",
@@ -61,7 +61,7 @@ impl Column {
         }
     }
 
-    /// The name of the scheduler, which is unique among all columns.
+    /// Returns the name of the scheduler, which is unique among all columns.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Then(_) => format!("{} as in 2009", self.title()),
@@ -97,12 +97,13 @@ pub(crate) trait Visitor {
 pub(crate) trait Subject {
     type Id: Copy;
 
-    /// Schedules a callback in `delay` ms. Returns `None` if the scheduler refuses the add, for
-    /// which no scheduler has a reason.
+    /// Schedules a callback in `delay` ms. Returns `None` if the scheduler refuses the add, which
+    /// should never happen.
     fn add(&self, delay: u32) -> Option<Self::Id>;
     /// Deletes a timer. Returns whether the timer was pending.
     fn del(&self, id: Self::Id) -> bool;
-    /// Returns the due time of a timer: ns of the scheduler's own clock, with a resolution of 1 µs.
+    /// Returns the due time of a timer in ns on the scheduler's own clock, with a resolution of 1
+    /// µs.
     fn when(&self, id: Self::Id) -> Option<u64>;
     /// Returns the time of the scheduler's own clock, in ns.
     fn now(&self) -> u64;

@@ -15,8 +15,8 @@ pub(crate) struct Power {
 const RANGE: usize = 16;
 
 impl Power {
-    /// Fits a line through the logarithms of the largest sizes, by least squares. At least two
-    /// sizes are used; `None` for fewer.
+    /// Fits a line through the logarithms of the largest sizes, by least squares. Uses at least two
+    /// sizes, and returns `None` if there are fewer.
     pub(crate) fn fit(points: &[(usize, f64)]) -> Option<Self> {
         let mut points: Vec<(usize, f64)> =
             points.iter().copied().filter(|(n, t)| *n > 0 && t.is_finite() && *t > 0.0).collect();

@@ -37,7 +37,7 @@ impl Delays {
     /// Returns the delays of a mode. If they are drawn in advance, `most` are drawn.
     ///
     /// # Errors
-    /// The faithful mode, on a system whose random source cannot be read.
+    /// If the mode is the faithful one, and the system's random source cannot be read.
     pub(crate) fn of(mode: Mode, most: usize, seed: u64) -> Result<Self, LabError> {
         match mode {
             Mode::Ours => Ok(Self::drawn(most, seed)),
@@ -62,7 +62,8 @@ impl Delays {
         match self {
             Self::System(file) => {
                 let mut bytes = [0; 8];
-                // A source that fails yields zeros; the verification does not depend on the values.
+                // If the source fails, the bytes are zeros, which is allowed because the
+                // verification does not depend on the values.
                 let _ = file.read_exact(&mut bytes);
                 (u64::from_ne_bytes(bytes) % u64::from(DELAYS_MS)) as u32
             }
@@ -83,15 +84,15 @@ pub(crate) struct Measure<'a> {
     pub(crate) n: usize,
     pub(crate) delays: &'a mut Delays,
     pub(crate) meter: &'a dyn Meter,
-    /// The sample is given up at this time.
+    /// The time at which the sample is given up.
     pub(crate) until: u64,
 }
 
 impl Measure<'_> {
-    /// Measures `column`; `None` if the sample was given up.
+    /// Measures `column`. Returns `None` if the sample was given up.
     ///
     /// # Errors
-    /// A wrong answer.
+    /// If an answer is wrong.
     pub(crate) fn take(self, column: Column) -> Result<Option<Sample>, LabError> {
         let what = format!("{}, N = {}", column.name(), self.n);
         column.visit(self).map_err(|wrong| LabError::failed(format!("{what}: {wrong}")))
@@ -145,7 +146,7 @@ impl Visitor for Measure<'_> {
     }
 }
 
-/// Whether every id is pending, and due `delay` after its add. The adds lie in order between
+/// Whether every id is pending, and due `delay` after its add. The adds happened in order between
 /// `begun` and now.
 fn in_time<S: Subject>(
     scheduler: &S,

@@ -1,5 +1,5 @@
-//! Results of the table: each structure beside the published times, and a check of the published
-//! shape.
+//! Results of the table: each structure compared with the published times, and a check of the
+//! published shape.
 
 use core::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) fn of_column(column: Column, n: usize) -> Labels {
     labels([("mode", column.mode().name().into()), ("structure", column.title().into()), ("n", n.into())])
 }
 
-/// All samples, per timer.
+/// Returns all samples, per timer.
 pub(super) fn series(table: &Table) -> Vec<Series> {
     let of = |lane: &Lane, n: usize, what: What| {
         let samples = lane.samples(n, what).into_iter().map(|ns| ns / n as f64);
@@ -33,7 +33,7 @@ pub(super) fn series(table: &Table) -> Vec<Series> {
 enum Scale {
     Whole,
     PerTimer,
-    /// In percent of the list's time.
+    /// In percent of the time of the list.
     OfList,
 }
 
@@ -46,7 +46,7 @@ const VIEWS: [(&str, Format, What, Scale); 5] = [
     ("share of list", Format::Percent, What::Total, Scale::OfList),
 ];
 
-/// The published figures of the list and the heap at `n`.
+/// Returns the published figures of the list and the heap at `n`.
 fn then(published: &Published, n: usize, what: What, scale: Scale) -> Option<[f64; 2]> {
     let row = published.at(n)?;
     let ns = [&row.list, &row.heap].map(|times| match what {
@@ -61,7 +61,7 @@ fn then(published: &Published, n: usize, what: What, scale: Scale) -> Option<[f6
     })
 }
 
-/// The figure of a column at `n`, in this run.
+/// Returns the figure of a column at `n`, in this run.
 fn here(table: &Table, lane: &Lane, n: usize, what: What, scale: Scale) -> Option<Figure> {
     let Figure { value, extrapolated } = lane.figure(n, what)?;
     Some(match scale {
@@ -74,13 +74,14 @@ fn here(table: &Table, lane: &Lane, n: usize, what: What, scale: Scale) -> Optio
     })
 }
 
-/// A figure as text, with a mark if the figure is extrapolated.
+/// Returns a figure as text, with a mark if the figure is extrapolated.
 fn words(figure: Figure, format: Format) -> String {
     let mark = if figure.extrapolated { "~" } else { "" };
     format!("{}{mark}", format.write(figure.value))
 }
 
-/// The times of a mode, if the mode was run: a plot, and one table for each published figure.
+/// Returns the times of a mode, if the mode was run: a plot, and one table for each published
+/// figure.
 pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode: Mode) -> Vec<Section> {
     let about = match mode {
         _ if table.lanes_of(mode).next().is_none() => return Vec::new(),
@@ -133,7 +134,7 @@ pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode
     sections
 }
 
-/// A plot of the measured times over N, without extrapolated times.
+/// Returns a plot of the measured times over N, without extrapolated times.
 fn picture(table: &Table, published: &Published, mode: Mode) -> Plot {
     let x = Axis::log("timers", Format::Count);
     let y = Axis::log("ns per timer", Format::Thousands);
@@ -154,7 +155,7 @@ fn picture(table: &Table, published: &Published, mode: Mode) -> Plot {
     plot
 }
 
-/// The power laws of the columns that have an extrapolated figure.
+/// Returns the power laws of the columns that have an extrapolated figure.
 fn growths(table: &Table, mode: Mode) -> Vec<String> {
     let growth = |lane: &Lane| {
         let missing = |&n: &usize| lane.figure(n, What::Total).is_some_and(|figure| figure.extrapolated);
@@ -178,7 +179,7 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
 const SMALL: usize = 100;
 const LARGE: usize = 1000;
 
-/// The shape of each mode, then the ratio of the list to the heap at each N.
+/// Returns the shape of each mode, then the ratio of the list to the heap at each N.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let (mut shapes, mut all) = (Vec::new(), Vec::new());
     for mode in Mode::ALL {
@@ -191,7 +192,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     [shapes, all].concat()
 }
 
-/// The ratio of the list to the heap of its mode at `n`.
+/// Returns the ratio of the list to the heap of its mode at `n`.
 fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     let (a, b) = (list.figure(n, What::Total)?, heap.figure(n, What::Total)?);
     let about = format!("{} to {}, N = {}", list.column.title(), heap.column.title(), count(n));
@@ -204,8 +205,9 @@ fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     Some(finding.labelled(labels(of)))
 }
 
-/// Whether the published shape holds. The finding gives the heap's time as a share of the list's
-/// time, at a small, a large and the largest N. A ratio without an interval decides nothing.
+/// Returns the finding about whether the published shape holds. The finding gives the heap's time
+/// as a share of the list's time, at a small, a large and the largest N. A ratio without an
+/// interval decides nothing.
 fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Finding)]) -> Finding {
     let mode = heap.column.mode().name();
     let small = table.sizes.iter().copied().filter(|&n| n <= SMALL).max();
@@ -238,7 +240,7 @@ fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Fi
     if then.is_empty() { finding } else { finding.published(then) }
 }
 
-/// The verdict on the published shape for each mode.
+/// Returns the verdict on the published shape for each mode.
 pub(super) fn shapes(findings: &[Finding]) -> Vec<Section> {
     let mut sections = vec![Section::new("Does the published shape hold?").text(format!(
         "The list wins or ties up to N = {SMALL}, and loses to the heap from {} on. A ratio without an interval \

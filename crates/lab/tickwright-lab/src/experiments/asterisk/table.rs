@@ -1,5 +1,5 @@
-//! The table: every column at every N, in turns, as far as the time budget allows. A power law
-//! gives the other figures.
+//! The table: all columns are sampled alternately at every N, as far as the time budget allows. A
+//! power law gives the remaining figures.
 
 use core::time::Duration;
 
@@ -63,20 +63,21 @@ pub(crate) struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lane {
     pub(crate) column: Column,
-    /// One sample for each size, which shows how the column's times grow.
+    /// One sample for each size. The samples show how the column's times grow.
     pub(crate) trials: Vec<(usize, Sample)>,
     /// The samples for each N that fitted into the budget.
     pub(crate) cells: Vec<(usize, Vec<Sample>)>,
 }
 
 impl Lane {
-    /// The samples at `n`, in ns.
+    /// Returns the samples at `n`, in ns.
     pub(crate) fn samples(&self, n: usize, what: What) -> Vec<f64> {
         let cells = self.cells.iter().filter(|cell| cell.0 == n);
         cells.flat_map(|cell| &cell.1).map(|sample| what.of(sample)).collect()
     }
 
-    /// The median at `n` in ns, or else the value of the power law.
+    /// Returns the median at `n` in ns, or the value of the power law if nothing was measured at
+    /// `n`.
     pub(crate) fn figure(&self, n: usize, what: What) -> Option<Figure> {
         if let Some(value) = stats::median(&self.samples(n, what)) {
             return Some(Figure { value, extrapolated: false });
@@ -86,8 +87,8 @@ impl Lane {
         Some(Figure { value, extrapolated: true })
     }
 
-    /// The power law through the measured medians. With fewer than two sizes above `TRIAL`, the
-    /// trials count too.
+    /// Returns the power law through the measured medians. With fewer than two sizes above `TRIAL`,
+    /// the trials count too.
     pub(crate) fn law(&self, what: What) -> Option<Power> {
         let few = self.cells.iter().filter(|cell| cell.0 > TRIAL).count() < 2;
         Power::fit(&self.points(what, few))
@@ -105,7 +106,7 @@ impl Lane {
         medians.chain(trials).collect()
     }
 
-    /// The number of samples at `n` that fit into the budget.
+    /// Returns the number of samples at `n` that fit into the budget.
     fn rounds(&self, n: usize, plan: &Plan) -> usize {
         match self.predicted(n) {
             Some(ns) if n > 2 * TRIAL => plan.rounds.min((nanos(plan.budget) as f64 / ns) as usize),
@@ -130,12 +131,13 @@ impl Table {
         self.lanes.iter().filter(move |lane| lane.column.mode() == mode)
     }
 
-    /// The list of a mode.
+    /// Returns the list of a mode.
     pub(crate) fn list_of(&self, mode: Mode) -> Option<&Lane> {
         self.lanes_of(mode).find(|lane| lane.column.is_list())
     }
 
-    /// The heap of a mode: the binary heap, as in the published table, or else another arity.
+    /// Returns the heap of a mode: the binary heap, as in the published table, or a heap of another
+    /// arity if there is no binary heap.
     pub(crate) fn heap_of(&self, mode: Mode) -> Option<&Lane> {
         ["heap", "heap2", "heap4"]
             .iter()
@@ -155,7 +157,7 @@ const LONG_TRIAL: u64 = 20_000_000;
 /// Takes the measurements of `plan`. After an interruption, the largest N are missing.
 ///
 /// # Errors
-/// A wrong answer, no random source, or refused memory.
+/// If an answer is wrong, there is no random source, or the system refuses memory.
 pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
     let Plan { columns, sizes, .. } = plan;
     let most = sizes.iter().copied().max().unwrap_or(1);
@@ -187,7 +189,8 @@ pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
             let sample = takers[turn.lane].take(n)?;
             match &sample {
                 Some(sample) => past += sample.add_ns + sample.delete_ns,
-                // The prediction was wrong: one sample takes more than twice the budget.
+                // The prediction was wrong, and one sample takes more than twice the budget, so no
+                // more samples are taken.
                 None => wanted[turn.lane] = 0,
             }
             progress.at(Duration::from_nanos(past));
@@ -211,7 +214,7 @@ pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
 struct Taker<'m> {
     column: Column,
     delays: Delays,
-    /// In ns.
+    /// The time budget in ns.
     budget: u64,
     meter: &'m dyn Meter,
 }

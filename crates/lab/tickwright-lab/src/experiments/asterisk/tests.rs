@@ -65,8 +65,8 @@ fn a_power_law_is_found_again() {
     assert_eq!(Power::fit(&[]), None);
 }
 
-/// If figures do not fit into the budget, the power law gives them, even when there are only
-/// trials.
+/// If measurements do not fit into the budget, the power law gives the figures, even if there are
+/// only trials.
 #[test]
 fn a_budget_bounds_what_is_measured() {
     let (_, Plan { table: plan, .. }) =
@@ -94,7 +94,8 @@ fn every_sample_is_in_a_series() {
     assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (2 + 6));
 }
 
-/// A lane whose samples take the given ns for the adds. The deletes take a tenth of that.
+/// Returns a lane whose samples take the given ns for the adds, and a tenth of that for the
+/// deletes.
 fn lane(column: Column, cells: &[(usize, &[u64])]) -> Lane {
     let sample = |&ns: &u64| Sample { add_ns: ns, delete_ns: ns / 10 };
     let cell = |&(n, adds): &(usize, &[u64])| (n, adds.iter().map(sample).collect());

@@ -1,17 +1,17 @@
-//! The schedulers of 2009, rebuilt from their description, so that one call costs what it cost in
-//! 2009.
+//! The schedulers of 2009, rebuilt from their description, so that one call does the same work as
+//! in 2009.
 //!
 //! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
 //! nodes. The context allocates each entry and each node of the table, and keeps up to 128 freed
-//! entries for the next adds. The structure that orders the entries is a parameter. The parameter
-//! is the sorted doubly linked list that was replaced, or the binary heap that replaced the list.
+//! entries for the next adds. The structure that orders the entries is a parameter: the sorted
+//! doubly linked list, or the binary heap that replaced it.
 //!
 //! Differences from 2009:
 //! - The mutex is not recursive.
-//! - The clock is monotonic and counts microseconds. A read costs as little as a read of the wall
+//! - The clock is monotonic and counts microseconds. Reading it costs as little as reading the wall
 //!   clock did in 2009.
-//! - The heap puts the earliest entry first. In 2009, the delivered heap had the reverse order for
-//!   six days.
+//! - The heap puts the earliest entry first. In 2009, the heap had the reverse order during the
+//!   first six days.
 //! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only
 //!   sifted down after a removal from the middle.
 //! - Entries carry a reference count.
@@ -44,7 +44,7 @@ pub(crate) struct Entry<P> {
     place: P,
     when: Cell<u64>,
     id: Cell<i32>,
-    /// The delay in ms until the next run of a repeated entry.
+    /// The delay in ms until the next run of a repeating entry.
     interval: Cell<i32>,
     variable: Cell<bool>,
     call: Cell<Option<Call>>,

@@ -1,4 +1,4 @@
-//! A check in virtual time: every scheduler runs the remaining timers of a script in sorted order.
+//! A check in virtual time: every scheduler must run the timers of a script in sorted order.
 
 use core::cell::{Cell, RefCell};
 use core::time::Duration;
@@ -11,8 +11,8 @@ use super::sample::Delays;
 use super::then::{Context, Heap, List, Order};
 use crate::error::LabError;
 
-/// The adds of a script, with pauses between them. Then every third timer is deleted, and the rest
-/// run.
+/// A script of adds with pauses between them. Afterwards every third timer is deleted, and the
+/// remaining timers run.
 #[derive(Debug)]
 struct Script {
     /// The pause before each add, in ms.
@@ -37,7 +37,7 @@ impl Script {
         at.is_multiple_of(3)
     }
 
-    /// The expected events, found by sorting alone.
+    /// Returns the expected events, which are computed only by sorting.
     fn expected(&self) -> Vec<Event> {
         let mut now = 0;
         let mut events: Vec<Event> = Vec::new();
@@ -50,7 +50,7 @@ impl Script {
         events
     }
 
-    /// Adds all timers, with pauses between them. Then every third timer is deleted once.
+    /// Adds all timers, with pauses between them. Then deletes every third timer once.
     fn play<Id: Copy>(
         &self,
         pause: impl Fn(u32),
@@ -69,7 +69,7 @@ impl Script {
         }
     }
 
-    /// The events of a scheduler of 2009. Events with equal times come in any order.
+    /// Returns the events of a scheduler of 2009. Events with equal times can be in any order.
     fn then<O: Order>(&self) -> Result<Vec<Event>, String> {
         let now = Cell::new(0);
         let context = Context::<O, _>::new(|ahead| now.get() + ahead);
@@ -114,7 +114,7 @@ impl Script {
         for &Ran { at, due_us, ran_us } in ran {
             let delay = Duration::from_millis(u64::from(self.delays.get(at).copied().unwrap_or(0)));
             let ticks = tick.now(Instant::ZERO + delay);
-            // One tick is added, since the clock of the queue may be one tick behind.
+            // One tick is added, because the queue's clock can be one tick late.
             let late = tick.start(structure.lateness(ticks)).as_nanos() / 1000;
             let most = late + if structure.is_exact() { 0 } else { 1000 };
             if ran_us < due_us.max(begun) || ran_us - due_us.max(begun) > most {
@@ -134,8 +134,8 @@ struct Ran {
 }
 
 thread_local! {
-    /// The runs of this thread. The callbacks have the type of those that are timed, so that the
-    /// scheduler is compiled once. They have no room for a log.
+    /// The runs of this thread. The callbacks have the same type as the timed ones, so that the
+    /// scheduler is compiled once. This type has no room for a log, so the log is here.
     static RAN: RefCell<Vec<Ran>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -150,7 +150,7 @@ fn note(at: &mut usize, firing: &Firing<'_, Plain<usize>>) -> Next {
 /// Runs a script of `n` adds on each column. Returns the number of correct events.
 ///
 /// # Errors
-/// The first wrong event.
+/// If an event is wrong. The error describes the first one.
 pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabError> {
     let script = Script::new(n, seed);
     let expected = script.expected();

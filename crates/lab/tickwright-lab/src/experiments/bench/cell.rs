@@ -10,9 +10,9 @@ use crate::structures::registry::{Kind, Shape, Structure};
 /// The name of the row for the loop without a queue. Its time is shown, not subtracted.
 pub(crate) const HARNESS: &str = "(harness alone)";
 /// The name of the row for the scenario's [floor](crate::experiments::bench::floor), without order,
-/// handles or safety. The floor is no rival: no ratio refers to it.
+/// handles or safety. The floor is not a competing structure, so no ratio refers to it.
 pub(crate) const FLOOR: &str = "(floor)";
-/// What is measured beside the structures, if the scenario has it.
+/// The references that are measured together with the structures, if the scenario has them.
 pub(crate) const REFERENCES: [&str; 2] = [FLOOR, HARNESS];
 
 /// The most timers of a cell with `--quick`.
@@ -25,7 +25,7 @@ pub(crate) struct Cell {
     pub(crate) scenario: String,
     /// The operation that was timed.
     pub(crate) measure: Measure,
-    /// Timers pending.
+    /// The number of pending timers.
     pub(crate) population: usize,
     /// The id of the structure to which ratios refer.
     pub(crate) baseline: Option<&'static str>,
@@ -59,26 +59,27 @@ impl Cell {
         ])
     }
 
-    /// The name of a line in tables. It says whether the caller gave hints that the structure took.
+    /// Returns the name of a line in tables. The name says whether the caller gave hints that the
+    /// structure used.
     pub(crate) fn named(&self, id: &str) -> String {
         let takes = |row: &Row| row.structure.id == id && row.structure.hints;
         let hinted = self.measure == Measure::Hinted && self.rows.iter().any(takes);
         if hinted { format!("{id} + hints") } else { id.to_owned() }
     }
 
-    /// The samples of each structure that ran, and of the references.
+    /// Returns the samples of each structure that ran, and of the references.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
         let rows = self.rows.iter().map(|row| (row.structure.id, row.samples.as_slice()));
         let references = REFERENCES.into_iter().zip(self.references.iter().map(Vec::as_slice));
         rows.chain(references).filter(|line| !line.1.is_empty())
     }
 
-    /// The samples of a structure or of a reference; empty if it did not run.
+    /// Returns the samples of a structure or of a reference, or an empty slice if it did not run.
     pub(crate) fn samples(&self, id: &str) -> &[f64] {
         self.lines().find(|line| line.0 == id).map_or(&[], |line| line.1)
     }
 
-    /// A series for each structure that ran, and for each reference.
+    /// Returns a series for each structure that ran, and for each reference.
     pub(crate) fn series(&self) -> impl Iterator<Item = Series> {
         self.lines().map(|(structure, samples)| {
             let series = Series::new(self.measure.to_string(), Unit::Ns, self.labels(structure));
@@ -86,8 +87,8 @@ impl Cell {
         })
     }
 
-    /// Bytes per timer and dead entries per timer of each structure that ran, before the first
-    /// sample and after the last.
+    /// Returns the bytes per timer and dead entries per timer of each structure that ran, before
+    /// the first sample and after the last.
     pub(crate) fn memory(&self) -> Vec<Series> {
         let a_timer = |count: usize| count as f64 / self.population as f64;
         let of_row = |row: &Row| {
@@ -101,29 +102,29 @@ impl Cell {
         all.filter(|series| !series.samples.is_empty()).collect()
     }
 
-    /// The row of a structure, if it ran.
+    /// Returns the row of a structure, if the structure ran.
     pub(crate) fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.structure.id == id && row.summary.is_some())
     }
 
-    /// The structure of a kind with the least median.
+    /// Returns the structure of this kind that has the least median.
     pub(crate) fn best(&self, kind: Kind) -> Option<&Row> {
         self.fastest(|row| row.structure.kind == kind)
     }
 
-    /// The wheel of a kind with the least median.
+    /// Returns the wheel of this kind that has the least median.
     pub(crate) fn best_wheel(&self, kind: Kind) -> Option<&Row> {
         self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
     }
 
-    /// Ratio of a row to the baseline, computed round by round; below 1 the row is faster. `None`
-    /// for the baseline itself.
+    /// Returns the ratio of a row to the baseline, computed round by round. Below 1, the row is
+    /// faster. Returns `None` for the baseline itself.
     pub(crate) fn ratio(&self, row: &Row) -> Option<Summary> {
         let baseline = self.baseline.filter(|id| *id != row.structure.id)?;
         stats::ratios(&row.samples, self.samples(baseline))
     }
 
-    /// The structure with the least median among the rows that `among` accepts.
+    /// Returns the structure with the least median among the rows that `among` accepts.
     pub(crate) fn fastest(&self, among: impl Fn(&Row) -> bool) -> Option<&Row> {
         let ran = self.rows.iter().filter(|row| among(row) && row.summary.is_some());
         let median = |row: &Row| row.median().unwrap_or(f64::INFINITY);
@@ -132,13 +133,13 @@ impl Cell {
 }
 
 impl Row {
-    /// The median of the samples, in ns per operation.
+    /// Returns the median of the samples, in ns per operation.
     pub(crate) fn median(&self) -> Option<f64> {
         self.summary.map(|summary| summary.median)
     }
 }
 
-/// The fields of a figure in a table: its median, and its interval if it has one.
+/// Returns the fields of a figure in a table: its median, and its interval if it has one.
 pub(crate) fn with_interval(figure: Option<Summary>) -> [Field; 3] {
     let interval = figure.map(|figure| figure.interval).filter(|interval| interval.coverage > 0.0);
     [
@@ -148,14 +149,14 @@ pub(crate) fn with_interval(figure: Option<Summary>) -> [Field; 3] {
     ]
 }
 
-/// Adds the columns of two structures beside each other, and of their ratio.
+/// Adds columns that compare two structures: their figures and their ratio.
 pub(crate) fn beside_columns(table: Table, [ours, other]: [&str; 2]) -> Table {
     let (text, ns) = (Format::Text, Format::Ns);
     let table = table.column(ours, text).column("ns", ns).column(other, text).column("ns", ns);
     table.columns(["x", "from", "to"], Format::Fixed(2))
 }
 
-/// The fields of these columns.
+/// Returns the fields of these columns.
 pub(crate) fn beside(cell: &Cell, both: [&Row; 2], ratio: Option<Summary>) -> impl Iterator<Item = Field> {
     let both = both.map(|row| [cell.named(row.structure.id).into(), row.median().into()]);
     both.into_iter().flatten().chain(with_interval(ratio))
@@ -173,9 +174,9 @@ pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
     cell.baseline = reference.map(|row| row.structure.id);
 }
 
-/// The price of a question: the additional ns over the exchange alone, computed round by round.
-/// `None` in a cell of another measure. The price of [`HARNESS`] is in every other one, too: the
-/// time to ask and to keep the answer.
+/// Returns the price of a question: the additional ns compared with the exchange without a
+/// question, computed round by round. Returns `None` in a cell of another measure. The price of
+/// [`HARNESS`], which is the time to ask and to store the answer, is included in every other price.
 pub(crate) fn price(cells: &[Cell], cell: &Cell, id: &str) -> Option<Summary> {
     let same = |one: &&Cell| (&one.scenario, one.population) == (&cell.scenario, cell.population);
     let alone = cells.iter().filter(same).find(|one| one.measure == Measure::Exchange)?;

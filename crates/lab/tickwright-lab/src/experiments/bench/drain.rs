@@ -1,6 +1,6 @@
-//! The phases of a drain: as many timers as ticks expire, tick by tick, and each hundredth of the
-//! ticks is timed alone. A structure that does its work ahead, in steps that grow, has phases that
-//! take longer than others.
+//! The phases of a drain: as many timers as there are ticks expire, tick by tick, and each
+//! hundredth of the ticks is timed separately. In a structure that does work in advance in steps of
+//! growing size, some phases take longer than others.
 
 use crate::allocator;
 use crate::clock::{FakeMeter, Meter};
@@ -42,7 +42,7 @@ pub(crate) struct Data {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) structure: &'static Structure,
-    /// The least time of each phase, in ns a tick.
+    /// The least time of each phase, in ns per tick.
     phases: Vec<f64>,
 }
 
@@ -78,7 +78,8 @@ impl Data {
 /// Drains every structure.
 ///
 /// # Errors
-/// The first wrong answer, or refused memory. An interruption is noted in `lab`.
+/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
+/// interruption is noted in `lab`.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data { population: plan.population, rows: Vec::new() };
     let scenario = Scenario::find(SCENARIO)?;
@@ -104,8 +105,8 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     Ok(data)
 }
 
-/// The least time of each phase. The first round only warms up. All rounds run on one queue, so
-/// that its memory is there.
+/// Returns the least time of each phase. The first round is only a warm-up. All rounds run on one
+/// queue, so that its memory is already allocated.
 fn drain(live: Live<'_>, source: &mut Source, rounds: u64, meter: &dyn Meter) -> Result<Vec<f64>, String> {
     let mut judge = Judge::default();
     let mut least: Vec<f64> = Vec::new();

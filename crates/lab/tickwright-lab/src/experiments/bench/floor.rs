@@ -1,9 +1,9 @@
 //! Floors: what the same work costs without order, handles or safety. A floor is not a timer queue
-//! and does not count as a rival.
+//! and does not count as a competing structure.
 //!
 //! - [`Slots`]: a write into an array, a read of its next slot
 //! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
-//! - [`Pass`]: an array that is read from its begin to its end
+//! - [`Pass`]: an array that is read from its beginning to its end
 
 use core::cell::RefCell;
 
@@ -14,7 +14,7 @@ use crate::structures::candidate::{BenchQueue, Dead, Timed};
 /// Creates the floor of a scenario at a population, if the scenario has one.
 pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Shared>> {
     Some(match scenario.run.floor? {
-        // There are too few timers for a wheel: it would walk over empty ticks.
+        // With so few timers, a wheel would mostly walk over empty ticks.
         Floor::FlatWheel if scenario.increments.is_some_and(|all| population < ticks_a_timer(all)) => {
             Box::new(RefCell::new(Slots::new(population)))
         }
@@ -24,7 +24,8 @@ pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Sh
     })
 }
 
-/// The bound is the mean delay: with more timers than that, each tick has one timer on average.
+/// Returns the number of timers with which each tick has one timer on average, which is the mean
+/// delay.
 fn ticks_a_timer(increments: Increments) -> usize {
     usize::try_from(increments.mean.get()).unwrap_or(usize::MAX)
 }
@@ -72,7 +73,7 @@ impl BenchQueue for Slots {
         Some((id, self.deadlines[id as usize]))
     }
 
-    /// No timer is due before the clock says so: an advance delivers nothing.
+    /// An array of slots has no order by deadline, so an advance delivers nothing.
     fn advance(&mut self, _now: u64, _budget: usize, _sink: &mut impl FnMut(u32, u64)) -> bool {
         true
     }
@@ -85,7 +86,7 @@ const NONE: u64 = u64::MAX;
 /// An array of ids for each tick. The timers of a tick leave in any order.
 ///
 /// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry. The
-/// move only costs a write into an array. When the entry's own tick comes, the entry moves on to
+/// move only costs a write into an array. When the tick of the entry arrives, the entry moves on to
 /// its timer's tick.
 #[derive(Debug)]
 pub(crate) struct FlatWheel {
@@ -107,8 +108,8 @@ struct Timer {
 impl FlatWheel {
     /// Creates a wheel for delays up to `longest`, in ticks.
     fn new(population: usize, longest: u64) -> Self {
-        // There is one array more than there are delays, so that no two pending ticks share an
-        // array.
+        // There is at least one array more than there are delays, so that no two pending ticks
+        // share an array.
         let ticks = usize::try_from(longest + 1).unwrap_or(usize::MAX).next_power_of_two();
         let none = Timer { deadline: NONE, entry: NONE };
         Self { ticks: vec![Vec::new(); ticks], now: 0, timers: vec![none; population] }
@@ -116,8 +117,8 @@ impl FlatWheel {
 
     #[inline]
     fn at(&self, tick: u64) -> usize {
-        // The index fits after the conversion: the length is a power of two, so the bits that are
-        // cut off do not matter.
+        // The conversion can cut off high bits, which do not matter because the length is a power
+        // of two.
         tick as usize & (self.ticks.len() - 1)
     }
 
@@ -133,15 +134,15 @@ impl FlatWheel {
 impl Timed for FlatWheel {}
 
 impl BenchQueue for FlatWheel {
-    /// An entry dies only if its timer moves to an earlier tick. The dead entry leaves at its own
-    /// tick.
+    /// An entry becomes dead only if its timer moves to an earlier tick. A dead entry leaves when
+    /// its own tick arrives.
     fn dead(&self) -> Dead {
         Dead::AreSwept
     }
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        // About once in e^64 draws, an exponential delay is longer than the wheel.
+        // An exponential delay is longer than the wheel about once in e^64 draws.
         let deadline = deadline.min(self.now + self.ticks.len() as u64 - 1);
         let timer = &mut self.timers[id as usize];
         timer.deadline = deadline;
@@ -197,7 +198,7 @@ impl BenchQueue for FlatWheel {
 }
 
 /// Timers in the order of their insertion. From the first deadline on, each tick delivers one
-/// timer, whatever the timer's deadline.
+/// timer, regardless of the timer's own deadline.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     timers: Vec<(u64, u32)>,

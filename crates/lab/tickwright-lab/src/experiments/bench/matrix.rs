@@ -1,6 +1,6 @@
-//! `tickwright bench --matrix`: our best structure beside the best of others, for each work and
-//! population, in one table and one plot; and the worst single call. Each figure has a bound.
-//! [`goals`] has those of the default queue.
+//! `tickwright bench --matrix`: our best structure compared with the best other one, for each work
+//! and population, in one table and one plot; also the worst single call. Each figure has a bound.
+//! [`goals`] has the bounds of the default queue.
 
 mod goals;
 mod work;
@@ -16,13 +16,13 @@ use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Table, findings
 use crate::stats::{self, Bound, Verdict};
 use crate::structures::registry::Kind;
 
-/// The structures that are measured, unless others are asked for.
+/// The structures that are measured, unless the user names others.
 pub(super) const STRUCTURES: &str = "!*/hook,!coarse/*,!delay-queue,!list/slab";
 
 /// The number of drains of each structure that count.
 pub(super) const DRAINS: u64 = 5;
 
-/// The parts that were asked for, and what was measured.
+/// The parts that the user asked for, and what was measured.
 pub(super) struct Ran<'d> {
     pub(super) parts: &'d [Part],
     pub(super) cells: &'d [Cell],
@@ -30,7 +30,8 @@ pub(super) struct Ran<'d> {
     pub(super) calls: (&'d worst::Plan, &'d worst::Data),
 }
 
-/// Every figure beside its bound: of the queues, of the default queue, then of single calls.
+/// Returns every figure with its bound: first for the queues, then for the default queue, then for
+/// single calls.
 pub(super) fn findings(matrix: &Matrix, Ran { parts, cells, drained, calls }: &Ran<'_>) -> Vec<Finding> {
     let pairs = pairs(&matrix.works, cells);
     let of_pair = |pair: &Pair<'_>| {
@@ -46,7 +47,7 @@ pub(super) fn findings(matrix: &Matrix, Ran { parts, cells, drained, calls }: &R
         .collect()
 }
 
-/// The sections of the parts that ran.
+/// Returns the sections of the parts that ran.
 pub(super) fn sections(
     matrix: &Matrix,
     Ran { parts, cells, calls: (plan, calls), .. }: &Ran<'_>,
@@ -104,7 +105,8 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table
 }
 
-/// A row for the best of ours, the best of others and each structure with dead entries.
+/// Returns a table with a row for our best structure, for the best other one, and for each
+/// structure with dead entries.
 fn memory(pairs: &[Pair<'_>]) -> Table {
     let (text, ns) = (Format::Text, Format::Ns);
     let mut table = Table::of([("work", text), ("n", Format::Count), ("structure", text), ("ns", ns)]);
@@ -142,10 +144,10 @@ fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
     plot
 }
 
-/// A live timer takes at most 32 bytes. Dead entries and slack take at most 40 % of that on top.
+/// A live timer takes at most 32 bytes. Dead entries and slack add at most 40 % to that.
 const BYTES_AT_MOST: f64 = 32.0 * 1.4;
 
-/// The most bytes per timer that each of the best structures takes in any work.
+/// Returns the most bytes per timer that each of the best structures takes in any work.
 fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
     let mut most: Vec<(&'static str, f64)> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.cell.population == MANY) {
@@ -165,7 +167,7 @@ fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
     most.into_iter().map(finding).collect()
 }
 
-/// The goals in groups: how many are held, not shown and missed.
+/// Returns how many goals of each group are held, not shown and missed.
 fn goals(findings: &[Finding]) -> Section {
     let mut table = Table::new().column("goal", Format::Text);
     table = table.columns(["held", "not shown", "missed"], Format::Count);
@@ -184,20 +186,21 @@ fn goals(findings: &[Finding]) -> Section {
     Section::new("Goals").table(table)
 }
 
-/// Our structures in slabs that large populations use, and the array for none.
+/// Our structures for large populations, in slabs. The array is for small populations, so it is not
+/// among them.
 pub(super) const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab";
-/// The greatest time of one insert, re-arm or removal.
+/// The greatest allowed time of one insert, re-arm or removal.
 const CALL_AT_MOST_US: f64 = 20.0;
 /// The goal of single calls, and the title of their section.
 const CALLS: &str = "The worst single call";
 
-/// The number of timers in the attacks of the part `calls`.
+/// Returns the number of timers in the attacks of the part `calls`.
 pub(super) fn attacked(quick: bool) -> usize {
     if quick { cell::QUICK_POPULATIONS } else { MANY }
 }
 
-/// The worst calls of each structure: of one timer, which has a bound if the structure is ours, and
-/// of some timers.
+/// Returns the worst calls of each structure: first the worst call on one timer, which has a bound
+/// if the structure is ours, then the worst call on several timers.
 fn of_calls(plan: &worst::Plan, calls: &worst::Data) -> Vec<Finding> {
     let mut findings = Vec::new();
     let n = plan.populations.first().map_or(String::new(), |n| count(*n));

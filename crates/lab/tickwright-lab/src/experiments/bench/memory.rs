@@ -15,7 +15,7 @@ use crate::output::table::count;
 use crate::result::{Finding, Section, Series, Unit, default, labels};
 use crate::structures::registry::{self, Structure};
 
-/// The numbers of pending timers, unless others are asked for.
+/// The numbers of pending timers, unless the user gives others.
 pub(super) const POPULATIONS: [usize; 3] = [1_000, 100_000, 1_000_000];
 
 /// What to measure.
@@ -30,11 +30,11 @@ pub(crate) struct Plan {
 pub(crate) struct Data {
     /// Bytes of each structure per pending timer, and of each empty queue.
     pub(super) series: Vec<Series>,
-    /// The structures that were not run, at which population and why.
+    /// The structures that were not run, with the population and the reason.
     skipped: Vec<(&'static str, String, String)>,
 }
 
-/// Bytes on the heap, without those that stand for the caller's own objects. All timers are
+/// Bytes on the heap, without the bytes that stand for the caller's own objects. All timers are
 /// pending, after one delivery and one insert per timer (at most 100,000).
 const PENDING: &str = "pending";
 
@@ -47,10 +47,10 @@ impl Plan {
     }
 }
 
-/// Weighs every structure, empty and at each population.
+/// Measures the bytes of every structure, empty and at each population.
 ///
 /// # Errors
-/// The system refuses memory.
+/// If the system refuses memory.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data::default();
     let cells = plan.populations.iter().flat_map(|n| plan.structures.iter().map(move |one| (*n, *one)));
@@ -103,11 +103,11 @@ impl Data {
     }
 }
 
-/// Measures a structure with `population` timers. The inner error is why it was not run.
+/// Measures a structure with `population` timers. The inner error is the reason why it was not run.
 fn weigh(structure: &'static Structure, population: usize) -> Result<Result<usize, String>, LabError> {
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
-        // The delays and the least memory of the structure. The memory check comes first: without
-        // memory, every structure would look bounded.
+        // The delays and the least memory of the structure. The memory check comes first, because
+        // if the system refuses memory, every structure seems bounded.
         let bytes = registry::facts(structure).bytes_per_timer + 8;
         allocator::room(population.saturating_mul(bytes), &named(structure, population))?;
     }
@@ -121,7 +121,7 @@ fn named(structure: &Structure, population: usize) -> String {
     format!("{} with {population} timers", structure.id)
 }
 
-/// The scenario whose timers are weighed.
+/// The scenario whose timers' bytes are measured.
 const WEIGHED: &str = "hold-exp-sparse";
 
 /// The most deliveries after the filling. The deliveries show which entries lazy structures leave
@@ -147,8 +147,9 @@ fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize,
     })
 }
 
-/// Bytes of the queue value itself, and on the heap with room for one timer, without nodes that the
-/// caller owns. A queue allocates memory for its first timer only when that timer comes.
+/// Returns the bytes of the queue value itself, and the bytes on the heap of a queue with room for
+/// one timer, without nodes that the caller owns. A queue allocates memory for its first timer only
+/// when that timer is inserted.
 fn weigh_empty(structure: &'static Structure) -> [Series; 2] {
     let first = Tape::of([Step::Insert { id: 0, deadline: 1 }, Step::Deliver { now: 1 }]);
     let bytes = with_one(structure, 1, false, |live| {
@@ -165,7 +166,8 @@ fn drained(queue: &mut dyn Erased, most: usize) -> usize {
     let mut held = 0;
     let mut delivered = usize::MAX;
     while delivered > 0 && held <= most {
-        // The head of a granular structure is a lower bound: nothing may be due at that tick.
+        // The head of a granular structure is a lower bound, so it is possible that no timer is due
+        // at that tick.
         delivered = 0;
         let Some(head) = queue.head() else { break };
         queue.deliver(head.saturating_add(GRANULE), most + 1 - held, &mut |_, _| delivered += 1);

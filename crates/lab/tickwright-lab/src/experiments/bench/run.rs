@@ -1,5 +1,5 @@
 //! Rounds: in each round, every structure runs once, in random order. Its answers are judged, and
-//! its time is kept.
+//! its time is recorded.
 
 use core::cell::RefCell;
 use core::time::Duration;
@@ -24,14 +24,14 @@ use crate::progress::Progress;
 use crate::rounds::Rounds;
 use crate::structures::registry::{self, Structure};
 
-/// The error is a wrong answer, in words.
+/// The error describes a wrong answer.
 type Outcome = Result<(), String>;
 
 /// Measures every part of a plan, one after the other.
 ///
 /// # Errors
-/// Returns the first wrong answer, or that the system refuses memory. An interruption is noted in
-/// `lab`.
+/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
+/// interruption is not an error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     if plan.parts.is_empty() {
         return Ok(Vec::new());
@@ -98,12 +98,12 @@ pub(crate) struct Part {
     pub(crate) rounds: u64,
     pub(crate) operations: usize,
     pub(crate) seed: u64,
-    /// The structures; each structure that is not run carries the reason.
+    /// The structures; a structure that is not run has the reason.
     pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
 }
 
 impl Part {
-    /// The words that define the work, in the form of a scenario file.
+    /// Returns the words that define the work, in the form of a scenario file.
     pub(crate) fn workload(&self) -> String {
         let Scenario { model, measures, increments, timeouts, one_shots, .. } = &self.scenario;
         let Self { population, operations, seed, .. } = self;
@@ -112,7 +112,7 @@ impl Part {
     }
 }
 
-/// Returns an error if the baseline could not run in some cell.
+/// Returns an error if the baseline cannot run in one of the cells.
 pub(crate) fn can_be_baseline(
     baseline: &'static Structure,
     scenario: &Scenario,
@@ -135,14 +135,15 @@ pub(crate) fn can_be_baseline(
     Ok(())
 }
 
-/// Why a measure leaves a structure out; `None` if the structure is measured.
+/// Returns why a measure leaves a structure out, or `None` if the structure is measured.
 fn not_measured(structure: &Structure, measure: Measure) -> Option<&'static str> {
     let lower_bound = measure.exact_head() && !structure.exact_head;
     lower_bound.then_some("its head is a lower bound, which cannot be compared")
 }
 
 impl Part {
-    /// The least number of bytes that the queues of some structures need, including dead entries.
+    /// Returns the least number of bytes that the queues of some structures need, including dead
+    /// entries.
     fn bytes(&self, structures: &[&'static Structure]) -> usize {
         let bytes = |some: &dyn Fn(&'static Structure) -> bool| -> usize {
             let some = structures.iter().filter(|structure| some(structure));
@@ -158,10 +159,10 @@ impl Part {
         live.saturating_add(entry.saturating_mul(dead))
     }
 
-    /// The number of untimed samples before the first round, which is untimed too. Together they
-    /// run at least as many operations as timers are pending. By then, the timers of the fill have
-    /// left. A queue that moves timers to another structure has also done so. In a lazy queue,
-    /// entries then leave at the rate at which they come.
+    /// Returns the number of untimed samples before the first round, which is untimed too.
+    /// Together, these samples run at least as many operations as timers are pending. Afterwards,
+    /// the timers of the fill have left, and a queue that moves timers to another structure has
+    /// done so. In a lazy queue, entries then leave at the rate at which they arrive.
     fn warm_up(&self) -> usize {
         let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
         if refills { self.population / self.operations.max(1) } else { 0 }
@@ -242,8 +243,8 @@ impl Trial<'_> {
     }
 
     /// Fills every queue. A lazy queue also receives the dead entries that earlier work would have
-    /// left in it, so entries leave at the rate at which they come, from the first sample on.
-    /// Returns `false` if an interruption stopped it.
+    /// left in it, so that entries leave at the rate at which they arrive, from the first sample
+    /// on. Returns `false` if an interruption stopped it.
     fn fill(&mut self, fill: &Tape, source: &Source) -> Result<bool, String> {
         let (lazy, others): (Vec<Live<'_>>, Vec<Live<'_>>) =
             self.live.iter().copied().partition(|one| one.sampler.is_lazy());
@@ -295,7 +296,7 @@ impl Trial<'_> {
             let elapsed = meter.now().saturating_sub(begun);
             within.is_none_or(|within| u128::from(elapsed) <= within.as_nanos())
         };
-        // The work of the current cell, the same for all structures, and its right answer.
+        // The work of the current cell, which is the same for all structures, and its right answer.
         let mut now: Option<(Tape, Answer)> = None;
         let taken = rounds.run_while(live.len(), more, |turn| {
             let cell = &mut cells[turn.cell];

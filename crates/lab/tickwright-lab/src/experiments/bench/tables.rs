@@ -8,7 +8,7 @@ use crate::result::{Axis, Cell as Field, Plot, Section, Table};
 use crate::stats::{self, Verdict};
 use crate::structures::registry::Structure;
 
-/// One section for each scenario and measure, after a section that explains the columns.
+/// Returns one section for each scenario and measure, after a section that explains the columns.
 pub(crate) fn sections(cells: &[Cell]) -> Vec<Section> {
     let above = "Median ns per operation; x: its ratio to the baseline of the column, taken round by round, \
                  the median of these.";
@@ -63,7 +63,7 @@ fn section(all: &[Cell], cells: &[&Cell]) -> Section {
     section
 }
 
-/// The structures of some cells without repetition, in the order of the registry.
+/// Returns the structures of some cells without repetition, in the order of the registry.
 fn structures(cells: &[&Cell]) -> Vec<&'static Structure> {
     let mut found = Vec::new();
     for row in cells.iter().flat_map(|cell| &cell.rows) {
@@ -74,14 +74,14 @@ fn structures(cells: &[&Cell]) -> Vec<&'static Structure> {
     found
 }
 
-/// A structure's row in a cell, even if the structure did not run.
+/// Returns a structure's row in a cell, even if the structure did not run.
 fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
     cell.rows.iter().find(|row| row.structure == structure)
 }
 
-/// A row for each structure and columns for each population. The last rows are the floor and the
-/// loop without a queue. `columns` are repeated for each population; the first one has the
-/// population as its heading. A row without fields is left out.
+/// Returns a table with a row for each structure and columns for each population. The last rows are
+/// the floor and the loop without a queue. `columns` are repeated for each population; the first
+/// one has the population as its heading. A row without fields is left out.
 fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) -> Vec<Field>) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for cell in cells {
@@ -102,7 +102,7 @@ fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) 
     table
 }
 
-/// A table of medians and ratios.
+/// Returns a table of medians and ratios.
 fn overview(cells: &[&Cell]) -> Table {
     across(cells, &[("", Format::Ns), ("x", Format::Fixed(2))], |cell, id| {
         let ratio = match cell.row(id).and_then(|row| cell.ratio(row)) {
@@ -114,7 +114,7 @@ fn overview(cells: &[&Cell]) -> Table {
     })
 }
 
-/// A table of all figures of one cell.
+/// Returns a table of all figures of one cell.
 fn details(cell: &Cell) -> Table {
     let mut table = Table::new().column(format!("n={}", count(cell.population)), Format::Text);
     table = table.columns(["median", "MAD", "min", "max"], Format::Ns);
@@ -135,12 +135,12 @@ fn details(cell: &Cell) -> Table {
     table
 }
 
-/// A plot of medians over populations.
+/// Returns a plot of medians over populations.
 fn by_population(cells: &[&Cell]) -> Plot {
     let y = Axis::log("ns per operation", Format::Ns);
     let title = cells.first().map_or(String::new(), |cell| format!("{}, {}", cell.scenario, cell.measure));
     let plot = Plot::new(title, Axis::log("timers", Format::Count), y);
-    // Only the faster storage of each family is drawn, because nobody can tell two dozen curves
+    // Only the faster storage of each family is drawn, because two dozen curves cannot be told
     // apart.
     let mut curves: Vec<(&'static str, Vec<(f64, f64)>)> = Vec::new();
     for structure in structures(cells) {
@@ -159,7 +159,7 @@ fn by_population(cells: &[&Cell]) -> Plot {
     curves.into_iter().fold(plot, |plot, (name, points)| plot.curve(name, points))
 }
 
-/// The name of a structure's family.
+/// Returns the name of a structure's family.
 fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }

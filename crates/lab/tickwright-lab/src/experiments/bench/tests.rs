@@ -24,18 +24,19 @@ pub(super) fn bench(words: &[&str]) -> Bench {
     asks(words).unwrap()
 }
 
-/// What a user asks with these words.
+/// Returns the plan that a user requests with these words.
 pub(super) fn planned(words: &[&str]) -> Plan {
     bench(words).plan().unwrap()
 }
 
-/// Runs what a user asks, with a clock that moves by `step` ns at each reading.
+/// Runs what a user requests, with a clock that advances by `step` ns at each reading.
 pub(super) fn report(words: &[&str], step: u64) -> Report {
     let bench = bench(words);
     conduct_plan(&bench, &bench.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
 }
 
-/// A scenario of seven rounds of 50 operations, with the arguments that a user would type.
+/// Returns the words for a scenario of seven rounds of 50 operations, with the arguments that a
+/// user would type.
 fn asked<'w>(scenario: &'w str, more: &[&'w str]) -> Vec<&'w str> {
     let counted: &[&str] = if scenario == "expire" { &[] } else { &["--operations", "50"] };
     let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "7"] };
@@ -77,7 +78,8 @@ fn every_structure_answers_as_the_oracle_in_every_measure() {
 
 #[test]
 fn equal_times_show_no_difference() {
-    // A reading moves the clock by 100 ns: 50 operations take 2 ns each, whatever the structure.
+    // A reading advances the clock by 100 ns, so each of 50 operations takes 2 ns, regardless of
+    // the structure.
     let asked = asked("hold-exp-sparse", &["--structures", "list/*,btree-map", "--n", "2"]);
     let cell = &cells(&asked, 100)[0];
     assert_eq!(cell.baseline, Some("btree-map"));
@@ -88,7 +90,7 @@ fn equal_times_show_no_difference() {
     assert_eq!(findings[1].verdict, Verdict::NoDifferenceShown);
 }
 
-/// A line below the table says what was left out, and why.
+/// A line below each table says which structures were left out, and why.
 #[cfg(feature = "rivals")]
 #[test]
 fn a_report_of_each_model() {
@@ -132,7 +134,7 @@ fn a_baseline_that_was_not_chosen_runs_all_the_same() {
 #[test]
 fn a_time_limit_stops_rounds_but_leaves_enough_for_an_interval() {
     let words = ["--structures", "list/slab", "--n", "2", "--rounds", "100", "--within", "1ms"];
-    // A reading moves the clock by a millisecond.
+    // A reading advances the clock by a millisecond.
     let cells = cells(&asked("hold-exp-sparse", &words), 1_000_000);
     assert_eq!(cells[0].rows[0].samples.len() as u64, FEWEST_ROUNDS);
 }
@@ -147,7 +149,8 @@ fn quick_keeps_to_small_populations_and_few_rounds() {
         let names: std::collections::BTreeSet<_> = parts.iter().map(|part| &part.scenario.name).collect();
         assert_eq!(names.len(), scenarios);
     }
-    // It is an upper limit of the file's own numbers. `expire` has an operation for each timer.
+    // `--quick` sets an upper limit for the file's own numbers. `expire` has one operation per
+    // timer.
     let mut own = Scenario::find("idle").unwrap();
     own.run.rounds = Rounds::parse("7").unwrap();
     own.run.operations = Some(Operations::parse("5").unwrap());
@@ -235,7 +238,7 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
 }
 
 /// Runs the first cells of a request on a wrong queue under the name of `list/slab`. Returns the
-/// error, and how many times of the structure were measured.
+/// error, and how many times the structure was measured.
 fn wrong(words: &[&str], queue: impl crate::structures::candidate::Timed) -> (String, usize) {
     let plan = planned(words).timed;
     let queue = RefCell::new(queue);
@@ -255,7 +258,7 @@ fn a_structure_that_answers_wrongly_fails_the_run() {
     let words = asked("hold-exp-sparse", &["--structures", "list/slab", "--n", "2"]);
     let (message, times) = wrong(&words, Empty::new(2));
     assert!(message.contains("list/slab answered wrongly in round 0") && times == 0, "{message}");
-    // None of the 1000 timers becomes due in a poll, so a lost one is never missed in a round.
+    // None of the 1000 timers becomes due in a poll, so no round shows that a timer was lost.
     let idle = ["idle", "--structures", "list/slab", "--n", "1000", "--rounds", "1", "--operations", "1"];
     let (message, _) = wrong(&idle, Faulty::new(Fault::LosesFirst));
     let when = "list/slab answered wrongly before the first sample or after the last: 999 of 1000";
@@ -318,7 +321,7 @@ fn a_line_is_drawn_where_there_are_enough_populations() {
         report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
     assert_eq!(plots("2,3,4"), [(true, false)]);
-    // Fewer points are drawn in a picture of its own, and one population as rows.
+    // Fewer points are drawn only in a separate picture, and a single population as rows.
     assert_eq!(plots("2,3"), [(false, false)]);
     assert_eq!(plots("2"), [(false, true)]);
 }
@@ -338,7 +341,7 @@ fn a_row_says_whether_its_structure_took_the_hints_of_the_caller() {
     assert!(report.find("exchange", &of).is_some() && report.find("with hints", &of).is_some());
 }
 
-/// Keeps every entry until its tick, as a heap does that has no handles and never sweeps.
+/// A queue that keeps every entry until its tick, like a heap that has no handles and never sweeps.
 #[derive(Debug)]
 struct Hoard {
     entries: std::collections::BTreeMap<(u64, u64), u32>,
@@ -384,9 +387,9 @@ impl crate::structures::candidate::BenchQueue for Hoard {
 
 #[test]
 fn as_many_dead_entries_leave_as_come_from_the_first_sample_on() {
-    // The third figure is the number of dead entries for each timer. Network: the number of
-    // exchanges in a mean delay, minus the exchange that armed the timer. One-shot: the mean
-    // remaining delay of a cancelled timer, divided by the mean life of a timer.
+    // The third figure is the number of dead entries for each timer. For *network*, it is the
+    // number of exchanges in a mean delay, minus the exchange that armed the timer. For *one-shot*,
+    // it is the mean remaining delay of a cancelled timer, divided by the mean life of a timer.
     for (name, n, a_timer) in [
         ("network", 300_usize, 37.9),
         ("one-delay", 1000, 3.6),

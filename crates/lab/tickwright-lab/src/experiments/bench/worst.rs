@@ -1,9 +1,10 @@
 //! `tickwright bench --worst`: deadlines that an attacker chooses. How long is the worst single
 //! call, compared with the median call?
 //!
-//! A client of a server may choose deadlines, and may look for a call that stalls all others. Each
-//! call is timed alone. A stall of the machine delays a call in one round only; the structure's own
-//! cost returns in every round. The result of a call is therefore its least time over all rounds.
+//! A client of a server can choose deadlines, and can search for a call that stalls all other
+//! clients. Each call is timed separately. A stall of the machine delays a call in only one round,
+//! whereas the structure's own cost occurs in every round. The result of a call is therefore its
+//! least time over all rounds.
 //!
 //! - [`pattern`]: the deadlines; [`attack`]: the timed calls; [`times`]: their histograms;
 //!   [`tables`]: the tables and plots of the report
@@ -53,7 +54,7 @@ pub(super) struct Attacks {
     pub(super) patterns: Vec<Pattern>,
     /// The numbers of timers.
     pub(super) populations: Vec<Population>,
-    /// The most timers that an advance with a budget may deliver or move.
+    /// The most timers that an advance with a budget is allowed to deliver or move.
     pub(super) budget: Operations,
     /// The number of times that each call is timed.
     pub(super) rounds: Repeats,
@@ -63,11 +64,12 @@ pub(super) struct Attacks {
 }
 
 impl Attacks {
-    /// The attacks of the file that `words` name, or of the built-in file without a word.
+    /// Returns the attacks of the file that `words` name, or of the built-in file if there are no
+    /// words.
     ///
     /// # Errors
-    /// There are several words, or a scenario that is timed. The file cannot be read, or has a
-    /// mistake.
+    /// If there are several words, a word names a scenario that is timed, or the file cannot be
+    /// read or has a mistake.
     pub(super) fn choose(words: &[String]) -> Result<Self, LabError> {
         match words {
             [] => Self::built_in(),
@@ -133,7 +135,7 @@ impl Plan {
         ])
     }
 
-    /// All attacks, in order.
+    /// Returns all attacks, in order.
     fn attacks(&self) -> impl Iterator<Item = (usize, Pattern)> {
         self.populations.iter().flat_map(|n| self.patterns.iter().map(move |pattern| (*n, *pattern)))
     }
@@ -163,7 +165,7 @@ impl Row {
         self.times.worst_ns
     }
 
-    /// The [`FIGURES`], in ns.
+    /// Returns the [`FIGURES`], in ns.
     fn figures(&self) -> [u64; FIGURES.len()] {
         let times = &self.times;
         [times.median_ns(), times.longer_in(100.0), times.longer_in(1e4), times.worst_ns]
@@ -174,8 +176,8 @@ impl Row {
 pub(super) const FIGURES: [&str; 4] = ["median", "p99", "p99.99", "worst"];
 
 impl Data {
-    /// Some of the [`FIGURES`] of each kind of call. A report of all times would hold millions of
-    /// figures.
+    /// Returns the chosen [`FIGURES`] of each kind of call. A report of all times would have
+    /// millions of figures.
     pub(super) fn series(&self, figures: &[&str]) -> impl Iterator<Item = Series> {
         self.rows.iter().flat_map(move |row| {
             let chosen =
@@ -193,14 +195,14 @@ impl Data {
         })
     }
 
-    /// The structures that were not run, and why, in some of the attacks.
+    /// Returns the structures that were not run in the attacks that `of` accepts, with the reasons.
     pub(super) fn left_out(&self, of: impl Fn(usize, Pattern) -> bool) -> String {
         let skipped = self.skipped.iter().filter(|(pattern, n, ..)| of(*n, *pattern));
         left_out(skipped.map(|(_, n, id, why)| (*id, count(*n), why.clone())))
     }
 
-    /// For each kind of deadlines, the worst call of our structures and of the baselines. An
-    /// advance without a budget delivers all due timers: the caller asked for that long call.
+    /// For each kind of deadlines, returns the worst call of our structures and of the baselines.
+    /// An advance without a budget is left out, because the caller asks for all due timers at once.
     pub(super) fn findings(&self, plan: &Plan) -> Vec<Finding> {
         let worst = |n: usize, pattern: Pattern, kind: Kind, whose: &str| {
             let rows = self.rows.iter().filter(|row| row.pattern == pattern && row.population == n);
@@ -222,7 +224,8 @@ impl Data {
 /// Runs every attack on every structure.
 ///
 /// # Errors
-/// The first wrong answer, or refused memory. An interruption is noted in `lab`.
+/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
+/// interruption is noted in `lab`.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data::default();
     if plan.structures.is_empty() {
@@ -268,7 +271,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     Ok(data)
 }
 
-/// Why a structure is not attacked; `None` if it is.
+/// Returns why a structure is not attacked, or `None` if it is.
 fn why_not(
     structure: &'static Structure,
     pattern: Pattern,
@@ -280,7 +283,7 @@ fn why_not(
     Ok(why.or_else(|| (pattern.furthest(population) > horizon).then(far)))
 }
 
-/// Each part of an attack, with the answers of an exact structure.
+/// Returns each part of an attack, with the answers of an exact structure.
 fn expected(attack: &Attack) -> [(Part, [Answer; 2]); 3] {
     Part::ALL.map(|part| {
         let mut judge = Judge::default();
@@ -288,7 +291,7 @@ fn expected(attack: &Attack) -> [(Part, [Answer; 2]); 3] {
     })
 }
 
-/// One round of one structure: every part of the attack, each on a fresh queue.
+/// Runs one round of one structure: every part of the attack, each on a fresh queue.
 fn suffer(
     structure: &'static Structure,
     attack: &Attack,

@@ -22,7 +22,7 @@ pub(super) struct Reply {
     pub(super) answer: u64,
 }
 
-/// The token of a task: a mix of the bits of its id (the finalizer of SplitMix64).
+/// Returns the token of a task: a mix of the bits of its id (the finalizer of SplitMix64).
 #[inline]
 pub(super) fn token(id: u64) -> u64 {
     let id = (id ^ (id >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,8 +30,8 @@ pub(super) fn token(id: u64) -> u64 {
     id ^ (id >> 31)
 }
 
-/// The answer of the task `target`. The mix differs from the token, so an echoed request is no
-/// valid answer.
+/// Returns the answer of the task `target`. The mix of bits differs from the token, so an echoed
+/// request is not a valid answer.
 #[inline]
 fn answer(target: u64) -> u64 {
     token(target ^ 0x5bd1_e995_5bd1_e995)
@@ -42,13 +42,13 @@ const REFUSED: u64 = 0;
 
 /// The client's side of a channel.
 pub(super) trait Channel {
-    /// Sends a request and waits for the reply. Fails when the server is gone.
+    /// Sends a request and waits for the reply. Returns an error if the server has ended.
     fn call(&mut self, request: Request) -> io::Result<Reply>;
 }
 
 /// The server's side of a channel.
 pub(super) trait Port {
-    /// Receives the next request; `None` when the client has hung up.
+    /// Receives the next request; returns `None` when the client has hung up.
     fn receive(&mut self) -> io::Result<Option<Request>>;
 
     /// Sends the reply to the received request.
@@ -69,7 +69,7 @@ fn reply_to(request: Request) -> Reply {
     Reply { number: request.number, answer: if right { answer(request.target) } else { REFUSED } }
 }
 
-/// The error message of a run that lost its server.
+/// Returns the error message of a run that lost its server.
 pub(super) fn lost(error: &io::Error) -> String {
     format!("the server cannot be reached: {error}")
 }
@@ -85,7 +85,8 @@ impl<'c> Client<'c> {
         Self { channel, number: 0 }
     }
 
-    /// Calls a task with the token from the registry. Fails for a wrong or missing answer.
+    /// Calls a task with the token from the registry. Returns an error if the answer is wrong or
+    /// missing.
     #[inline]
     pub(super) fn call(&mut self, target: u64, token: u64) -> Result<(), String> {
         self.number += 1;

@@ -21,11 +21,11 @@ pub(crate) enum Pin {
 }
 
 impl Pin {
-    /// Returns the last processors that this process may use, because the first one takes most
-    /// interrupts.
+    /// Returns the last processors that this process is allowed to use, because the first processor
+    /// handles most interrupts.
     ///
     /// # Errors
-    /// There are not enough processors.
+    /// If there are not enough processors.
     pub(crate) fn processors(self) -> Result<Processors, LabError> {
         let allowed = sched_getaffinity(None)
             .map_err(|source| LabError::io("asking for the processors of this process", source.into()))?;
@@ -58,7 +58,7 @@ pub(crate) struct Processors {
 /// Pins the calling thread, and the threads that it starts, to a processor.
 ///
 /// # Errors
-/// An error if the processor does not exist, or is not allowed.
+/// If the processor does not exist or is not allowed.
 pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     let Some(cpu) = cpu else { return Ok(()) };
     if cpu >= CpuSet::MAX_CPU {
@@ -69,10 +69,10 @@ pub(crate) fn pin(cpu: Option<usize>) -> io::Result<()> {
     Ok(sched_setaffinity(None, &one)?)
 }
 
-/// Runs `work` in a thread on that processor.
+/// Runs `work` in a thread on the processor `cpu`.
 ///
 /// # Errors
-/// The errors of [`pin`]; a thread that cannot be started, or that panics.
+/// The errors of [`pin`], or an error if the thread cannot be started or panics.
 pub(crate) fn pinned<R: Send>(cpu: Option<usize>, work: impl FnOnce() -> R + Send) -> io::Result<R> {
     thread::scope(|scope| {
         let client = || pin(cpu).map(|()| work());

@@ -1,7 +1,7 @@
-//! Starting a server thread, and ending it.
+//! Starts and ends a server thread.
 //!
-//! The server ends when the client hangs up. A client does not wait for a dead server: the first
-//! end of the mailbox that is dropped closes the mailbox.
+//! The server ends when the client hangs up. A client does not wait for a server that has ended,
+//! because the first end of the mailbox that is dropped closes the mailbox.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::channel::{Channel, Port, Reply, Request, serve};
 use super::cpu;
 use super::mailbox::Mailbox;
 
-/// A client's or server's end of a mailbox. The first end that is dropped hangs up.
+/// A client's or server's end of a mailbox. When the first of the two ends is dropped, it hangs up.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) mailbox: Arc<Mailbox>,
@@ -55,10 +55,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Starts a server on processor `cpu`; `None` is any.
+    /// Starts a server on processor `cpu`; `None` allows any processor.
     ///
     /// # Errors
-    /// The thread cannot be started.
+    /// If the thread cannot be started.
     pub(super) fn start(spins: u32, cpu: Option<usize>) -> io::Result<Self> {
         let mailbox = Arc::new(Mailbox::default());
         let client = End { mailbox: Arc::clone(&mailbox), spins };
@@ -70,7 +70,7 @@ impl Link {
         Ok(Self { client: Some(client), server: Some(server) })
     }
 
-    /// Returns the channel to the server; `None` once the server was ended.
+    /// Returns the channel to the server, or `None` if the server has been ended.
     pub(super) fn channel(&mut self) -> Option<&mut dyn Channel> {
         self.client.as_mut().map(|client| client as &mut dyn Channel)
     }

@@ -1,5 +1,5 @@
-//! A mailbox for one call at a time. A waiter first spins (optional), then sleeps on a futex. A
-//! post wakes a sleeper. A post makes no system call when no thread sleeps.
+//! A mailbox for one call at a time. A waiter can first spin, and then sleeps on a futex. A post
+//! wakes a sleeping waiter, and makes no system call if no thread sleeps.
 //!
 //! ```text
 //!           post: write the words, swap to FULL          take: FULL -> EMPTY, read the words
@@ -8,8 +8,8 @@
 //!     v                                            |  post swaps, finds ASLEEP, wakes one
 //!   ASLEEP ----------------------------------------+       any -> CLOSED: for ever, wakes all
 //! ```
-//! One side only posts and the other side only takes, in turn, so a post never finds the state
-//! FULL.
+//! One side only posts and the other side only takes, and they alternate, so a post never finds the
+//! state FULL.
 
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -57,7 +57,7 @@ impl Slot {
         }
     }
 
-    /// Checks the state `spins` times before it sleeps. Returns the words; `None` when the mailbox
+    /// Checks the state `spins` times before it sleeps. Returns the words, or `None` if the mailbox
     /// was closed.
     #[inline]
     pub(super) fn take(&self, mut spins: u32) -> io::Result<Option<[u64; 3]>> {
@@ -93,7 +93,7 @@ impl Slot {
 }
 
 impl Mailbox {
-    /// Hangs up, from either side: wakes all waiters. Every later call fails.
+    /// Hangs up, from either side, and wakes all waiters. Every later call fails.
     pub(crate) fn close(&self) {
         self.requests.close();
         self.replies.close();

@@ -20,7 +20,7 @@ pub(crate) enum Tree {
     Odict,
 }
 
-/// The labels of what was measured with `population` tasks in `tree`.
+/// Returns the labels of a measurement with `population` tasks in `tree`.
 pub(super) fn of_tree(tree: Tree, population: usize) -> Labels {
     labels([("structure", word(&tree).into()), ("n", population.into())])
 }
@@ -32,7 +32,7 @@ struct Task<B: Balance> {
     link: Link<B>,
 }
 
-/// Orders tasks by id. The comparison is inlined, or counts itself.
+/// Orders tasks by id. The comparison is either inlined, or it counts its calls.
 struct ById<C>(C);
 
 impl<B: Balance, C: Fn(&u64, &u64) -> Ordering> KeyOrder<Task<B>> for ById<C> {
@@ -60,8 +60,8 @@ impl<B: Balance, C: Fn(&u64, &u64) -> Ordering> Membership<Task<B>, B> for ById<
 }
 
 /// Draws targets: ids with equal probability, by a linear congruential generator (Knuth's MMIX
-/// constants). The generator reads no table, because a table would compete with the tree for the
-/// caches.
+/// constants). The generator does not use a table, because a table would compete with the tree for
+/// the caches.
 #[derive(Debug, Clone)]
 pub(super) struct Draw {
     state: u64,
@@ -85,10 +85,12 @@ impl Draw {
 
 /// A registry in which a client looks up its targets.
 pub(super) trait Registry {
-    /// Does `count` round trips. Fails at the first wrong answer, or when the channel fails.
+    /// Makes `count` round trips. Returns an error at the first wrong answer or if the channel
+    /// fails.
     fn calls(&self, count: u64, draw: &mut Draw, client: &mut Client<'_>) -> Result<(), String>;
 
-    /// Does the look-ups of `count` round trips without the calls. Fails at the first wrong task.
+    /// Makes the look-ups of `count` round trips without the calls. Returns an error at the first
+    /// wrong task.
     fn look_ups(&self, count: u64, draw: &mut Draw) -> Result<(), String>;
 }
 
@@ -145,7 +147,7 @@ where
 /// Builds every tree with the same tasks, and passes the trees to `user`.
 ///
 /// # Errors
-/// A tree that could not be built, or the error of `user`.
+/// If a tree cannot be built, or the error of `user`.
 pub(super) fn with_all<R>(
     population: usize,
     user: impl FnOnce(&[(Tree, &dyn Registry)]) -> Result<R, String>,
@@ -156,7 +158,7 @@ pub(super) fn with_all<R>(
     user(&[(Tree::Avl, &avl), (Tree::Odict, &odict)])
 }
 
-/// The work that a round trip causes in a tree.
+/// The work that round trips cause in a tree.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) tree: Tree,
@@ -173,7 +175,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The counts, and the samples.
+    /// Returns the counts and the samples.
     pub(super) fn series(&self) -> [Series; 3] {
         let of = || of_tree(self.tree, self.population);
         let count = |name: &str| Series::new(name, Unit::Count, of()).per("look-up");

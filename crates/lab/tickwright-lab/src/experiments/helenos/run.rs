@@ -1,4 +1,4 @@
-//! Runs the trees in turns for each registry.
+//! Runs the trees alternately for each registry.
 
 use core::time::Duration;
 
@@ -35,8 +35,8 @@ pub(crate) struct Plan {
     pub(super) methods: Vec<Method>,
     pub(super) trees: Vec<Tree>,
     pub(super) populations: Vec<usize>,
-    /// Length of a sample. A sample of method v1 takes this time, and a sample of method v2 at
-    /// least this time.
+    /// Length of a sample. A sample of method v1 takes exactly this time, and a sample of method v2
+    /// takes at least this time.
     pub(super) duration: Duration,
     pub(super) rounds: usize,
     pub(super) spins: u32,
@@ -57,7 +57,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The samples.
+    /// Returns the samples.
     pub(super) fn rates(&self) -> Series {
         let mut of = registry::of_tree(self.tree, self.population);
         of.extend(labels([("method", word(&self.method).into())]));
@@ -65,7 +65,7 @@ impl Cell {
         rates.beside("structure", word(&Tree::Avl)).of(self.samples.iter().copied())
     }
 
-    /// The samples, and the number of round trips of each.
+    /// Returns the samples, and the number of round trips in each sample.
     pub(super) fn series(&self) -> impl Iterator<Item = Series> {
         let rates = self.rates();
         let counts = self.round_trips.map(|count| {
@@ -91,11 +91,11 @@ const COUNTED: u64 = 20_000;
 /// Round trips between two checks of the Ctrl-C flag.
 const UNINTERRUPTED: u64 = 4096;
 
-/// Runs all parts in a separate thread, because the run pins its thread. An interruption leaves
-/// rounds out.
+/// Runs all parts in a separate thread, because the run pins its thread. After an interruption,
+/// rounds are missing.
 ///
 /// # Errors
-/// A wrong answer or a lost server.
+/// If an answer is wrong or the server is lost.
 pub(super) fn run(plan: &Plan) -> Result<Data, LabError> {
     let done = cpu::pinned(plan.processors.client, || client(plan));
     done.map_err(|source| LabError::io("running the client on its processor", source))?
@@ -139,7 +139,7 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    /// Counts what round trips ask of each tree, then times look-ups without calls.
+    /// Counts the work of round trips in each tree, and then times look-ups without calls.
     fn look_ups(&self, data: &mut Data) -> Result<(), String> {
         let Self { plan, population, clock, trees } = self;
         let counted = trees.iter().map(|&(tree, _)| registry::count(tree, *population, COUNTED, plan.seed));
@@ -161,7 +161,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Times all methods over one server.
+    /// Times all methods with one server.
     fn calls(&self, data: &mut Data) -> Result<(), String> {
         let Self { plan, population, clock, trees } = self;
         let mut link = Link::start(plan.spins, plan.processors.server).map_err(|error| lost(&error))?;
@@ -199,7 +199,7 @@ impl Bench<'_> {
     }
 }
 
-/// Does `count` round trips, unless the user interrupts the run.
+/// Makes `count` round trips, unless the user interrupts the run.
 fn calls(
     registry: &dyn Registry,
     count: u64,

@@ -12,14 +12,14 @@ use crate::stats::{Bound, CONFIDENCE, Interval, Summary, Verdict, median, ratios
 /// standard deviation of the published samples.
 pub(super) const MATTERS: Bound = Bound::AtMost(1.0);
 
-/// Dictionary and AVL at one population, with one timing method.
+/// The dictionary and the AVL tree at one population, with one timing method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     population: usize,
-    /// Median round trip in ns.
+    /// The median round trip in ns.
     avl_ns: f64,
     odict_ns: f64,
-    /// The dictionary's rate to AVL's rate, round by round.
+    /// The dictionary's rate divided by the AVL tree's rate, round by round.
     gain: Summary,
 }
 
@@ -30,7 +30,7 @@ impl Pair {
         coverage >= CONFIDENCE && (low > 1.0 || high < 1.0)
     }
 
-    /// Whether the difference in look-up times explains the gain: the expected gain must lie within
+    /// Whether the difference in look-up times explains the gain: the expected gain must be within
     /// the interval.
     fn is_explained(&self, shares: &[Share]) -> bool {
         let share = shares.iter().find(|share| share.population == self.population);
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-/// Pairs AVL with the dictionary in every setting where both have samples.
+/// Pairs the AVL tree with the dictionary in every setting in which both have samples.
 pub(super) fn pairs(cells: &[Cell]) -> Vec<Pair> {
     let key = |cell: &Cell| (cell.population, cell.method);
     let of = |avl: &Cell| {
@@ -59,14 +59,14 @@ pub(super) fn pairs(cells: &[Cell]) -> Vec<Pair> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) population: usize,
-    /// Shortest median round trip in ns.
+    /// The shortest median round trip in ns.
     pub(super) round_trip: f64,
-    /// Median time of a look-up in ns.
+    /// The median time of a look-up in ns.
     pub(super) avl: f64,
     pub(super) odict: f64,
-    /// Look-up time of the slower tree, as a percentage of a round trip.
+    /// The look-up time of the slower tree, as a percentage of a round trip.
     pub(super) look_up: Summary,
-    /// Difference between the two trees' look-up times, as a percentage of a round trip.
+    /// The difference between the two trees' look-up times, as a percentage of a round trip.
     pub(super) choice: Summary,
 }
 
@@ -121,7 +121,7 @@ fn headline(shares: &[Share]) -> Finding {
     finding.published(published)
 }
 
-/// Returns the smallest population from which on a look-up matters at every population.
+/// Returns the smallest population from which on a look-up matters at every larger population too.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
     shares.iter().rev().take_while(matters).last()

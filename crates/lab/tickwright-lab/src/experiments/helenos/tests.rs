@@ -51,7 +51,7 @@ fn a_waiting_client_is_told_that_the_mailbox_was_closed() {
     assert_eq!(client.join().unwrap(), io::ErrorKind::UnexpectedEof);
 }
 
-/// A channel that returns the reply of the given function.
+/// A channel that returns the reply which the given function computes.
 struct Liar(fn(Request) -> Reply);
 
 impl Channel for Liar {
@@ -96,7 +96,7 @@ fn a_round_trip_asks_the_tree_once_and_no_deeper_than_it_is() {
     }
 }
 
-/// Arguments for a few calls of every kind.
+/// Arguments for a run with a few calls of every kind.
 const FEW: [&str; 4] = ["--n=1,2,100", "--rounds=2", "--duration=1ms", "--pin=none"];
 
 #[test]
@@ -124,7 +124,7 @@ fn one_tree_alone_has_rates_and_no_verdict() {
     assert!(text.contains("odict") && !text.contains("to avl"), "{text}");
 }
 
-/// Data with look-up times of both trees in ns, by population. A round trip takes 5000 ns.
+/// Returns data with look-up times of both trees in ns, by population. A round trip takes 5000 ns.
 fn data(look_ups: &[(usize, f64, f64)]) -> Data {
     let mut data = Data::default();
     let spread =

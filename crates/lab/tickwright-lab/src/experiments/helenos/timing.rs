@@ -21,12 +21,12 @@ pub(crate) enum Method {
 /// Round trips between two readings of the clock, in [`Method::V1`].
 const BATCH: u64 = 100;
 
-/// The doubling ends here at the latest. At 1 ns each, 2^40 round trips take 18 minutes, and no
-/// clock stands still that long.
+/// The doubling ends at this number at the latest. 2^40 round trips of 1 ns each take 18 minutes,
+/// and no clock stands still for that long.
 const MOST: u64 = 1 << 40;
 
-/// Takes a sample, in round trips per second: of `count` round trips, or of batches until
-/// `duration` is over. `run` does the given number of round trips.
+/// Takes a sample, in round trips per second. The sample consists of `count` round trips, or of
+/// batches until `duration` is over. `run` makes the given number of round trips.
 pub(super) fn sample<E>(
     meter: &dyn Meter,
     count: Option<u64>,

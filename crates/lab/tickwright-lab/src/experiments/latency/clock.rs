@@ -31,13 +31,13 @@ impl Clock {
         }
     }
 
-    /// The time, in ns.
+    /// Returns the time, in ns.
     #[inline]
     pub(super) fn now(self) -> u64 {
         ns(clock_gettime(self.id()))
     }
 
-    /// The resolution that the system promises, in ns.
+    /// Returns the resolution that the system promises, in ns.
     pub(super) fn resolution(self) -> u64 {
         ns(clock_getres(self.id())).max(1)
     }
@@ -45,22 +45,22 @@ impl Clock {
 
 /// A clock and a way to wait for it.
 pub(super) trait Host {
-    /// The reading of the clock, in ns.
+    /// Reads the clock, in ns.
     fn now(&mut self) -> u64;
 
-    /// Returns when the clock is at `at` (in ns) or later, or when a signal came.
+    /// Returns when the clock is at `at` (in ns) or later, or when a signal arrives.
     fn wait(&mut self, at: u64);
 
     /// Whether the process was stopped and continued since the last call of this function.
     fn was_stopped(&mut self) -> bool;
 }
 
-/// The host of a real run: a clock of the system, and an absolute `clock_nanosleep`, as cyclictest
-/// waits.
+/// The host of a real run: a clock of the system, and an absolute `clock_nanosleep`, which
+/// cyclictest uses too.
 #[derive(Debug)]
 pub(super) struct System {
     clock: Clock,
-    /// Whether a SIGCONT came.
+    /// Whether a SIGCONT arrived.
     heard: Arc<AtomicBool>,
     id: SigId,
 }
@@ -82,14 +82,15 @@ impl Host for System {
     }
 
     fn wait(&mut self, at: u64) {
-        // After an error the caller's loop would spin, but not be wrong: it reads the clock.
+        // After an error, the caller's loop would spin, but it would stay right because it reads
+        // the clock.
         let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
     }
 
     #[inline]
     fn was_stopped(&mut self) -> bool {
-        // A plain load comes first: this call runs a thousand times a second, and its usual result
-        // is `false`.
+        // A plain load comes first: this call runs a thousand times per second, and its usual
+        // result is `false`.
         self.heard.load(Ordering::Relaxed) && self.heard.swap(false, Ordering::Relaxed)
     }
 }
@@ -100,7 +101,7 @@ impl Drop for System {
     }
 }
 
-/// Processor time of the calling thread.
+/// Returns the processor time of the calling thread.
 pub(super) fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -5,7 +5,7 @@ const GAP_NS: u64 = 1_000_000_000;
 /// Such a gap also lasts at least this many periods.
 const GAP_PERIODS: u64 = 100;
 
-/// A drift-free grid: each point is a whole number of periods after the first.
+/// A drift-free grid: each point is a whole number of periods after the first point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grid {
     period: u64,
@@ -24,12 +24,13 @@ pub(super) struct Due {
 }
 
 impl Grid {
-    /// A grid with points at `first` and every `period` ns after it. A period of 0 counts as 1.
+    /// Creates a grid with points at `first` and every `period` ns after it. A period of 0 counts
+    /// as 1.
     pub(super) fn new(first: u64, period: u64) -> Self {
         Self { period: period.max(1), expected: first }
     }
 
-    /// The next point.
+    /// Returns the next point.
     pub(super) fn expected(&self) -> u64 {
         self.expected
     }
@@ -45,16 +46,16 @@ impl Grid {
         Some(Due { expected, missed, next: self.expected })
     }
 
-    /// Whether a lateness is a gap: the process did not run during it, so the structure was not
-    /// late.
+    /// Whether a lateness is a gap, during which the process did not run, so that the structure was
+    /// not late.
     pub(super) fn is_gap(&self, lateness: u64, stopped: bool) -> bool {
-        // A stop of less than a period missed no point, so it is no gap.
+        // A stop of less than a period missed no point, so it is not a gap.
         let least = if stopped { self.period } else { GAP_NS.max(self.period.saturating_mul(GAP_PERIODS)) };
         lateness >= least
     }
 
-    /// The lateness of each point of `due` at `now`, in ns, in the order of the points. A missed
-    /// period is a sample of its own.
+    /// Returns the lateness of each point of `due` at `now`, in ns, in the order of the points. A
+    /// missed period is a separate sample.
     #[inline]
     pub(super) fn samples(&self, due: Due, now: u64) -> impl Iterator<Item = u64> {
         let (late, period) = (now.saturating_sub(due.expected), self.period);

@@ -4,8 +4,8 @@
 use crate::render::Format;
 use crate::result::{Axis, Mark, Plot};
 
-/// Cells of equal width. The original's cells lose the sign of a lateness. Here a lateness is never
-/// negative.
+/// Cells of equal width. The original's cells lose the sign of a lateness. In this program, a
+/// lateness is never negative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cells {
     width_ns: u64,
@@ -13,12 +13,12 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `cells` empty cells of `width_ns` each. A 0 counts as 1 in both arguments.
+    /// Creates `cells` empty cells of `width_ns` each. A 0 counts as 1 in both arguments.
     pub(super) fn new(cells: usize, width_ns: u64) -> Self {
         Self { width_ns: width_ns.max(1), counts: vec![0; cells.max(1)] }
     }
 
-    /// The sum of histograms whose cells have one width.
+    /// Returns the sum of histograms whose cells have the same width.
     pub(super) fn sum<'c>(all: impl Iterator<Item = &'c Self>) -> Self {
         all.fold(Self::new(1, 1), |sum, cells| {
             let mut counts = cells.counts.clone();
@@ -41,25 +41,25 @@ impl Cells {
         self.add(ns, 1);
     }
 
-    /// The counts. The last cell counts its own range and all greater values.
+    /// Returns the counts. The last cell counts its own range and all greater values.
     pub(super) fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The middle of a cell, in us.
+    /// Returns the middle of a cell, in us.
     pub(super) fn middle_us(&self, cell: usize) -> f64 {
         (cell as f64 + 0.5) * self.width_ns as f64 / 1e3
     }
 
-    /// The first and the last cell with a count above 0.
+    /// Returns the first and the last cell with a count above 0.
     fn filled(&self) -> Option<(usize, usize)> {
         let first = self.counts.iter().position(|count| *count > 0)?;
         Some((first, self.counts.iter().rposition(|count| *count > 0)?))
     }
 }
 
-/// Histograms in one plot. A step is one cell, or a twentieth of its lateness where that is wider.
-/// A logarithmic axis has no 0, so 1 is added to each count, as in the original.
+/// Returns a plot of histograms. A step is one cell wide, or a twentieth of its lateness if that is
+/// wider. A logarithmic axis has no 0, so 1 is added to each count, as in the original.
 pub(super) fn plot<'c>(title: &str, curves: impl Iterator<Item = (&'c str, &'c Cells)> + Clone) -> Plot {
     let filled = || curves.clone().filter_map(|(_, cells)| cells.filled());
     let first = filled().map(|ends| ends.0).min().unwrap_or(0);

@@ -6,8 +6,8 @@ use crate::result::{Better, Series, Unit, labels};
 use crate::stats::{Distribution, Running};
 use crate::structures::registry::Structure;
 
-/// The figures of a turn, with their units. The worst lateness includes gaps, so a limit on it
-/// holds for gaps too.
+/// The figures of a turn, with their units. The worst lateness includes gaps, so a limit on the
+/// worst lateness also applies to gaps.
 pub(super) const FIGURES: [(&str, Unit); 10] = [
     ("average lateness", Unit::Ns),
     ("min lateness", Unit::Ns),
@@ -21,7 +21,7 @@ pub(super) const FIGURES: [(&str, Unit); 10] = [
     ("wake-ups", Unit::Count),
 ];
 
-/// The figures of one turn, in the order of [`FIGURES`]. A turn that consists of gaps has no
+/// The figures of one turn, in the order of [`FIGURES`]. A turn that consists only of gaps has no
 /// average, but keeps its place among the rounds.
 pub(super) type Row = [f64; FIGURES.len()];
 
@@ -39,7 +39,7 @@ pub(super) fn row(seen: &Seen) -> Row {
     [average, of(0), of(50), of(99), worst, samples, overruns, gaps, host_ticks, wakes]
 }
 
-/// The series of a structure.
+/// Returns the series of a structure.
 pub(super) fn series(lane: &Lane) -> impl Iterator<Item = Series> {
     FIGURES.into_iter().enumerate().map(move |(at, (name, unit))| {
         let describes = ["samples", "host ticks", "wake-ups"].contains(&name);
@@ -65,7 +65,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// A lane that has no turns yet. Its histogram has `cells` cells of `bucket_ns` each.
+    /// Creates a lane that has no turns yet. Its histogram has `cells` cells of `bucket_ns` each.
     pub(super) fn new(structure: &'static Structure, cells: usize, bucket_ns: u64) -> Self {
         Self {
             structure,
@@ -91,8 +91,8 @@ impl Lane {
         self.gaps.extend_from_slice(&seen.gaps);
     }
 
-    /// A figure of all samples, converted from ns to us. Returns `None` without samples, as after
-    /// an early Ctrl-C.
+    /// Returns a figure of all samples, converted from ns to us. Returns `None` if there are no
+    /// samples, for example after an early Ctrl-C.
     pub(super) fn us(&self, of: impl Fn(&Distribution) -> f64) -> Option<f64> {
         (self.all.running().count() > 0).then(|| us(of(&self.all)))
     }

@@ -1,4 +1,4 @@
-//! The lines that a run prints once a second, in the original's form.
+//! The lines that a run prints once per second, in the original's form.
 
 use core::mem;
 use core::time::Duration;
@@ -8,7 +8,7 @@ use super::slice::Gap;
 use crate::error::LabError;
 use crate::output;
 
-/// Lines between two headings, as in the original.
+/// The number of lines between two headings, as in the original.
 const PER_HEADING: usize = 21;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -34,8 +34,8 @@ impl Lines {
         Ok(Self { on, ..Self::default() })
     }
 
-    /// Prints lines after a turn of structure `id`: one for each gap. Once a second, it also prints
-    /// a line for the next structure.
+    /// Prints lines after a turn of structure `id`: one line for each gap and, once per second, a
+    /// line for the next structure.
     pub(super) fn turn(
         &mut self,
         turn: (&str, &[Gap]),
@@ -46,7 +46,7 @@ impl Lines {
         if out.is_empty() { Ok(()) } else { output::print(&out) }
     }
 
-    /// The lines as text.
+    /// Returns the lines as text.
     fn text(&mut self, (id, gaps): (&str, &[Gap]), lanes: &mut [Lane], elapsed: Duration) -> String {
         let mut out = String::new();
         for Gap { ns, periods, stopped } in gaps {
@@ -85,7 +85,7 @@ mod tests {
     use crate::experiments::latency::slice::Seen;
     use crate::structures::registry;
 
-    /// The lines after a turn that had a gap and three samples.
+    /// Returns the lines after a turn that had a gap and three samples.
     fn after_a_turn(lines: &mut Lines, elapsed: Duration) -> String {
         let structure = registry::select(&["list/hook".into()]).unwrap()[0];
         let mut lane = Lane::new(structure, 300, 1000);

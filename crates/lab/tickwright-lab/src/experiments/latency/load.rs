@@ -1,11 +1,11 @@
-//! A load beside the measurement, in a separate process that cannot outlive this one.
+//! A load that runs during the measurement, in a separate process that cannot outlive this one.
 //!
-//! The kernel kills the load when the thread that started it ends, whichever way (SIGKILL too).
-//! This process kills the load's process group when a run ends, and with it the processes that the
-//! load has started.
+//! The kernel kills the load when the thread that started it ends for any reason, including
+//! SIGKILL. When a run ends, this process kills the load's process group, which includes the
+//! processes that the load has started.
 //!
-//! The load has a process group of its own, so Ctrl-C reaches it through this process only, after
-//! the figures are taken.
+//! The load has its own process group, so Ctrl-C does not reach it directly. This process ends it
+//! after the figures are taken.
 
 use core::ffi::CStr;
 use core::hint::black_box;
@@ -25,7 +25,7 @@ use crate::output;
 /// The name of the hidden command.
 const COMMAND: &str = "latency-load";
 
-/// A kind of load. Each kind takes one processor, at normal priority.
+/// A kind of load. Each kind uses one processor at normal priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Load {
     /// Writes over 32 MiB in large steps, so that caches and TLBs hold nothing else
@@ -46,7 +46,7 @@ impl Load {
     /// All kinds except [`All`](Self::All).
     const EACH: [Self; 5] = [Self::Cache, Self::Syscalls, Self::Forks, Self::Files, Self::Pipe];
 
-    /// The kinds that `asked` names, each once.
+    /// Returns the kinds that `asked` names, each once.
     pub(crate) fn of(asked: &[Self]) -> Vec<Self> {
         let wanted = |load: &Self| asked.contains(load) || asked.contains(&Self::All);
         Self::EACH.into_iter().filter(wanted).collect()
@@ -60,7 +60,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// Starts the load. Call this function on a thread that outlives the run, since the load ends
+    /// Starts the load. Call this function on a thread that outlives the run, because the load ends
     /// with that thread.
     pub(super) fn start(loads: &[Load]) -> Result<Self, LabError> {
         let child = own_program()
@@ -85,8 +85,8 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // The group also contains the processes that the load started. The child was not waited
-        // for, so no other process has its id.
+        // The group also contains the processes that the load started. Nobody has waited for the
+        // child yet, so no other process can have its id.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -1,11 +1,11 @@
 //! Which structure wakes up earlier, and whether the run shows the difference.
 //!
-//! The turns of a round lie within a second of each other, so each pair of structures is compared
-//! round by round. The average of a turn is compared, as in the original experiment. No single
-//! average decides, because one stall of the host changes an average. The policy for all ratios
-//! decides whether the run shows a difference. The probability that is printed with each pair is
-//! that of a sign test. The test's null hypothesis: neither structure wakes up earlier, so each one
-//! is earlier in half of the rounds.
+//! The turns of a round are within a second of each other, so each pair of structures is compared
+//! round by round, by the averages of their turns as in the original experiment. No single average
+//! decides, because one stall of the host changes an average. The same policy as for all ratios
+//! decides whether the run shows a difference. The probability that is printed with each pair comes
+//! from a sign test. Its null hypothesis is that neither structure wakes up earlier, so that each
+//! one is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
 use crate::result::{Finding, labels};
@@ -26,7 +26,8 @@ struct Pair {
     later: &'static str,
     /// The earlier structure's average divided by the later structure's, round by round.
     ratio: Summary,
-    /// Rounds in which `earlier` was earlier. `behind` counts the rounds in which it was later.
+    /// The number of rounds in which `earlier` was earlier. `behind` is the number of rounds in
+    /// which it was later.
     ahead: u64,
     behind: u64,
 }
@@ -37,7 +38,7 @@ pub(super) struct Order {
     /// Ids in the order of their averages, earliest first.
     pub(super) by_average: Vec<&'static str>,
     pairs: Vec<Pair>,
-    /// How much of the published order is shown, in words.
+    /// How much of the published order the run shows, in words.
     pub(super) here: String,
     pub(super) verdict: Verdict,
 }
@@ -57,12 +58,12 @@ impl Order {
         Self { by_average: sorted.iter().map(|entry| entry.id).collect(), pairs, here, verdict }
     }
 
-    /// The finding that compares this run with the `published` order.
+    /// Returns the finding that compares this run with the `published` order.
     pub(super) fn finding(&self, about: impl Into<String>) -> Finding {
         Finding::stated(about, &self.here).published(&*PUBLISHED.words).judged(self.verdict)
     }
 
-    /// A finding for each pair.
+    /// Returns a finding for each pair.
     pub(super) fn pairs(&self) -> impl Iterator<Item = Finding> {
         self.pairs.iter().map(|pair| {
             let Pair { earlier, later, ratio, ahead, behind } = pair;

@@ -16,7 +16,7 @@ pub(super) struct Overhead {
     pub(super) note_ns: f64,
 }
 
-/// Samples in a batch. The fastest of a few batches counts, since disturbances only slow a batch
+/// Samples in a batch. The fastest of a few batches counts, because disturbances only slow a batch
 /// down.
 const SAMPLES: u32 = 2000;
 const BATCHES: u32 = 9;

@@ -34,7 +34,7 @@ pub(crate) struct Data {
     pub(super) lanes: Vec<Lane>,
     pub(super) granted: Priority,
     pub(super) overhead: Overhead,
-    /// Share of one processor that the thread used, in percent, including the warm-up.
+    /// The share of one processor that the thread used, in percent, including the warm-up.
     pub(super) cpu_percent: f64,
 }
 
@@ -46,26 +46,28 @@ const LONGEST_SLICE: Duration = Duration::from_millis(250);
 const PERIODS: u32 = 20;
 
 impl Plan {
-    /// The default length of a turn: short enough for many turns, long enough for some periods.
+    /// Returns the default length of a turn, which is short enough for many turns and long enough
+    /// for some periods.
     pub(super) fn usual_slice(wake: &WakeArgs, structures: usize) -> Duration {
         let share = wake.duration / (TURNS + 1) / u32::try_from(structures).unwrap_or(u32::MAX);
         share.min(LONGEST_SLICE).max(wake.interval.saturating_mul(PERIODS))
     }
 
-    /// The number of turns of each structure that count. One warm-up turn precedes them.
+    /// Returns the number of turns of each structure that count. One warm-up turn precedes these
+    /// turns.
     pub(super) fn turns(&self) -> usize {
         let round = self.slice.as_nanos().saturating_mul(self.structures.len() as u128).max(1);
         let turns = self.wake.duration.as_nanos() / round;
         usize::try_from(turns).unwrap_or(usize::MAX).saturating_sub(1)
     }
 
-    /// Empty lanes, one for each structure.
+    /// Returns empty lanes, one for each structure.
     pub(super) fn lanes(&self) -> Vec<Lane> {
         let bucket_ns = u64::try_from(self.bucket.as_nanos()).unwrap_or(u64::MAX);
         self.structures.iter().map(|structure| Lane::new(structure, self.cells, bucket_ns)).collect()
     }
 
-    /// The parameters of a turn.
+    /// Returns the parameters of a turn.
     pub(super) fn turn(&self) -> Turn {
         let period = self.wake.interval_ns().max(1);
         Turn {
@@ -103,7 +105,7 @@ impl Plan {
 }
 
 impl Data {
-    /// The order of the structures that have samples.
+    /// Returns the order of the structures that have samples.
     pub(super) fn order(&self) -> Order {
         let entry = |lane: &Lane| {
             let average = lane.us(|all| all.running().avg())?;

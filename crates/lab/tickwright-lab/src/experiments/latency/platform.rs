@@ -5,7 +5,8 @@ use core::mem::MaybeUninit;
 use core::time::Duration;
 use std::io;
 
-/// Puts the calling thread under SCHED_FIFO at `priority`, or back to the normal scheduler at 0.
+/// Puts the calling thread under SCHED_FIFO with `priority`, or back under the normal scheduler if
+/// `priority` is 0.
 pub(super) fn set_fifo(priority: u8) -> io::Result<()> {
     let policy = if priority == 0 { libc::SCHED_OTHER } else { libc::SCHED_FIFO };
     let param = libc::sched_param { sched_priority: priority.into() };
@@ -15,7 +16,7 @@ pub(super) fn set_fifo(priority: u8) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Processor time of the children that were waited for, user and system.
+/// Returns the processor time, user and system, of the children that were waited for.
 pub(super) fn children_cpu() -> Duration {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: 1. `usage` is room for one `rusage`, aligned, and lives until the call returns. 2.

@@ -1,5 +1,5 @@
 //! The rights that a punctual thread needs: real-time priority, one CPU and locked memory. Each
-//! refusal is reported, and each granted right is given back.
+//! refusal is reported, and each granted right is given back at the end.
 
 use core::str::FromStr;
 
@@ -16,12 +16,12 @@ pub(crate) struct Priority(u8);
 impl Priority {
     /// The normal scheduler.
     pub(super) const NONE: Self = Self(0);
-    /// The number of the priority; 0 for the normal scheduler.
+    /// Returns the number of the priority; 0 for the normal scheduler.
     pub(super) fn get(self) -> u8 {
         self.0
     }
 
-    /// The scheduling policy in words, for the report.
+    /// Returns the scheduling policy in words, for the report.
     pub(super) fn words(self) -> String {
         if self == Self::NONE { "normal scheduling".into() } else { format!("SCHED_FIFO {}", self.0) }
     }
@@ -46,7 +46,7 @@ pub(super) fn parse_cpu(text: &str) -> Result<usize, String> {
     })
 }
 
-/// Refuses a CPU that this process may not use.
+/// Refuses a CPU that this process is not allowed to use.
 pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     let mine = mine();
     if mine.contains(&cpu) {
@@ -55,7 +55,7 @@ pub(super) fn allowed(cpu: usize) -> Result<(), LabError> {
     Err(LabError::usage(format!("--cpu {cpu} is no CPU of this process: it may use {}", ranges(&mine))))
 }
 
-/// The CPUs that this process may use, in ascending order.
+/// Returns the CPUs that this process is allowed to use, in ascending order.
 fn mine() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
@@ -87,7 +87,7 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Asks for a priority, locked memory and a CPU. Also returns a note for each refusal, which
+    /// Asks for a priority, locked memory and a CPU. Also returns a note for each refusal. The note
     /// names a remedy.
     pub(super) fn ask(priority: Priority, mlock: bool, cpu: Option<usize>) -> (Self, Vec<String>) {
         let mut granted = Self::default();
@@ -117,8 +117,8 @@ impl Granted {
             }
         }
         if priority == Priority::NONE {
-            // The program that started this one may have set another policy. Lowering the priority
-            // needs no privilege.
+            // The program that started this one could have set another policy. Lowering the
+            // priority needs no privilege.
             let _ = platform::set_fifo(0);
         } else {
             match platform::set_fifo(priority.get()) {
@@ -135,8 +135,8 @@ impl Granted {
 
 impl Drop for Granted {
     fn drop(&mut self) {
-        // Giving rights back needs no privilege, so no failure is expected. A failure would leave
-        // the rest of the program with a higher priority than it asked for.
+        // Giving rights back needs no privilege, so no failure is expected. After a failure, the
+        // rest of the program would run with a higher priority than it asked for.
         if self.priority != Priority::NONE {
             let _ = platform::set_fifo(0);
         }

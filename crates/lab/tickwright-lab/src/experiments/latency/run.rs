@@ -1,4 +1,4 @@
-//! `tickwright latency run`: structures take turns in slices, in random order.
+//! `tickwright latency run`: structures alternate in slices, in random order.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -132,12 +132,13 @@ impl Experiment for RunArgs {
         Some(plan.wake.seed.get())
     }
 
-    /// `false`: `--clock` chooses one of the system's clocks; see [`Overhead`] for its cost.
+    /// Always `false`, because `--clock` chooses one of the system's clocks. [`Overhead`] has its
+    /// cost.
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Measures all structures in turns.
+    /// Measures all structures alternately.
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
         lab.notes.extend(plan.notes.iter().cloned());
         let (turn, mut host, mut lanes) = (plan.turn(), plan.wake.system()?, plan.lanes());
@@ -185,10 +186,10 @@ impl Experiment for RunArgs {
     }
 }
 
-/// Short runs for `tickwright check`: every structure, then each clock.
+/// Returns short runs for `tickwright check`: every structure, then each clock.
 ///
 /// # Errors
-/// The words below are not valid arguments, which the tests exclude.
+/// If the words below are not valid arguments. The tests show that they are valid.
 pub(crate) fn checks() -> Result<Vec<RunArgs>, LabError> {
     // A turn has 20 periods, and the host ticks every fifth period.
     let common = ["--quiet", "--priority", "none", "-i", "500us", "--slice", "10ms", "--host-hz", "400"];

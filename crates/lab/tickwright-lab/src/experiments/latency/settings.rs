@@ -56,7 +56,8 @@ pub(crate) struct WakeArgs {
 }
 
 impl WakeArgs {
-    /// Refuses an interval below the clock's resolution, and a CPU that this process may not use.
+    /// Refuses an interval below the clock's resolution, and a CPU that this process is not allowed
+    /// to use.
     pub(super) fn check(&self) -> Result<(), LabError> {
         let resolution = Duration::from_nanos(self.clock.resolution());
         if self.interval < resolution {
@@ -76,12 +77,12 @@ impl WakeArgs {
         Granted::ask(self.priority, self.mlock, self.cpu)
     }
 
-    /// The interval in ns. It is at most 10 s.
+    /// Returns the interval in ns. It is at most 10 s.
     pub(super) fn interval_ns(&self) -> u64 {
         u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// The settings by name, for a report.
+    /// Returns the settings by name, for a report.
     pub(super) fn parameters(&self) -> Parameters {
         request::parameters([
             ("interval", duration::show(self.interval).into()),
@@ -100,7 +101,8 @@ impl WakeArgs {
         if loads.is_empty() { "none".into() } else { request::names(&loads) }
     }
 
-    /// The settings as they were granted: `1ms, monotonic clock, nanosleep, SCHED_FIFO 80`.
+    /// Returns the settings as the system granted them: `1ms, monotonic clock, nanosleep,
+    /// SCHED_FIFO 80`.
     pub(super) fn words(&self, granted: Priority) -> String {
         let (interval, clock) = (duration::show(self.interval), request::word(&self.clock));
         format!("{interval}, {clock} clock, nanosleep, {}, load {}", granted.words(), self.load_words())
@@ -111,7 +113,7 @@ impl WakeArgs {
     }
 
     /// Starts the load, if `--load` names one. Call this function before the rights are granted,
-    /// since the load would inherit the rights.
+    /// because the load would inherit them.
     pub(super) fn start_load(&self) -> Result<Option<Generator>, LabError> {
         let loads = Load::of(&self.load);
         (!loads.is_empty()).then(|| Generator::start(&loads)).transpose()

@@ -1,10 +1,10 @@
-//! A turn of one structure. Its timers are armed, the driver sleeps until the head is due, and the
-//! periodic timer is taken and armed again.
+//! A turn of one structure: its timers are armed, the driver sleeps until the head is due, and the
+//! periodic timer is removed and armed again.
 //!
-//! The operations have the order of the original's tick handler. The handler reads the head, takes
-//! it, and arms it for the next point of its grid. The handler repeats this until the head is not
-//! due, and reads the head once more to set the alarm. Then the timer's owner runs and reads the
-//! clock, so every operation on the queue is part of the lateness.
+//! The operations have the same order as in the original's tick handler. The handler reads the
+//! head, removes it, and arms it for the next point of its grid, until the head is not due. Then it
+//! reads the head once more to set the alarm. Finally, the timer's owner runs and reads the clock,
+//! so every operation on the queue is part of the lateness.
 
 use super::clock::Host;
 use super::grid::{Due, Grid};
@@ -50,7 +50,7 @@ pub(super) struct Gap {
 pub(super) struct Seen {
     /// Lateness of each point, in ns.
     pub(super) lateness: Vec<u64>,
-    /// Points that passed unnoticed, including the points of gaps.
+    /// Points that passed before the owner ran for them, including the points of gaps.
     pub(super) overruns: u64,
     pub(super) gaps: Vec<Gap>,
     pub(super) host_ticks: u64,
@@ -58,13 +58,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Points of the longest turn. Its samples take 128 MiB.
+    /// The number of points of the longest turn, whose samples take 128 MiB.
     pub(super) const MOST: u64 = 1 << 24;
 
     /// Allocates room for `points` samples and writes to it, so that the measured loop causes no
     /// page fault.
     pub(super) fn new(points: u64) -> Self {
-        // Points after the end of a turn may be recorded too.
+        // Points after the end of a turn can be recorded too.
         let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
         let mut lateness = vec![u64::MAX; room];
         lateness.clear();
@@ -83,7 +83,7 @@ impl Seen {
         let late = now.saturating_sub(due.expected);
         self.overruns += due.missed;
         if grid.is_gap(late, stopped) {
-            // The first point was missed too.
+            // The first point was missed as well as the points after it.
             self.overruns += 1;
             self.gaps.push(Gap { ns: late, periods: due.missed + 1, stopped });
         } else {
@@ -92,7 +92,7 @@ impl Seen {
     }
 }
 
-/// A turn that is not yet bound to a structure.
+/// A turn that is not bound to a structure yet.
 pub(super) struct Drive<'a> {
     pub(super) turn: Turn,
     pub(super) host: &'a mut dyn Host,
@@ -114,19 +114,20 @@ impl Drive<'_> {
     }
 }
 
-/// Queue and host are behind pointers, so that this loop is compiled once. That adds some 75
-/// instructions, about 20 ns, to a wake-up whose lateness is tens of microseconds, and it adds them
-/// for each structure alike.
+/// Queue and host are behind pointers, so that this loop is compiled once. The indirect calls add
+/// some 75 instructions, about 20 ns, to each wake-up, whose lateness is tens of microseconds. They
+/// add the same for every structure.
 fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();
-    // The queue's time 0 is now. Wheels, and rivals with a horizon, expect this origin.
+    // The queue's time 0 is now. Wheels, and other crates' structures with a horizon, expect this
+    // origin.
     let origin = host.now();
     let start = turn.period.max(FIRST_NS);
     let mut grid = Grid::new(start, turn.period);
     let end = start.saturating_add(turn.points.saturating_mul(turn.period));
-    // The host tick is half a period off, so that it is the head at times, as a real host's tick
-    // is.
+    // The host tick is shifted by half a period, so that it is sometimes the head, like the tick of
+    // a real host.
     let mut host_grid = Grid::new(start.saturating_add(turn.period / 2), turn.host_period);
     queue.insert(PERIODIC, grid.expected());
     if turn.host_period > 0 {
@@ -161,8 +162,8 @@ fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
             let then = host.now().saturating_sub(origin);
             stopped |= host.was_stopped();
             seen.note(&grid, due, then, stopped);
-            // The process may have been stopped after the loop had read the clock. Then the points
-            // that passed since belong to the next wake-up and to the same gap.
+            // The process could have been stopped after the loop read the clock. In that case, the
+            // points that have passed since then belong to the next wake-up and to the same gap.
             stopped &= grid.expected() <= then;
         }
     }

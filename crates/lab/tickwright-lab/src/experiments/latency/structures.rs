@@ -24,14 +24,15 @@ pub(super) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
 });
 
 impl Published {
-    /// The published structures in one storage, earliest first.
+    /// Returns the published structures in one storage, earliest first.
     pub(super) fn stored(&self, storage: &str) -> Vec<String> {
         self.order.iter().map(|family| format!("{family}/{storage}")).collect()
     }
 }
 
-/// The structures that the patterns name; without patterns, the published structures with hooks, as
-/// in a kernel. A structure that cannot take part is left out, and a note states the reason.
+/// Returns the structures that the patterns name or, without patterns, the published structures
+/// with hooks, as in a kernel. A structure that cannot run is left out, and a note states the
+/// reason.
 pub(super) fn choose(patterns: &[String]) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
     let usual = PUBLISHED.stored("hook");
     let chosen = registry::select(if patterns.is_empty() { &usual } else { patterns })?;

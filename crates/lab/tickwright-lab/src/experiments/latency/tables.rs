@@ -83,7 +83,7 @@ fn figures(lanes: &[Lane]) -> Table {
     table
 }
 
-/// A line for each structure that had gaps.
+/// Returns a line for each structure that had gaps.
 fn gaps(lanes: &[Lane]) -> String {
     let of_lane = |lane: &Lane| {
         let longest = lane.gaps.iter().map(|gap| gap.ns).max()?;
@@ -98,7 +98,7 @@ fn gaps(lanes: &[Lane]) -> String {
     lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
 }
 
-/// The cells with a count above 0, by their middles.
+/// Returns the cells with a count above 0, by their middles.
 fn cells(lanes: &[Lane]) -> Table {
     let table = Table::new().column("cell, us", Format::Fixed(3));
     let mut table =

@@ -89,8 +89,8 @@ fn the_short_runs_for_check_can_be_planned() {
     assert!(runs.iter().all(|args| args.plan().is_ok()));
 }
 
-/// Data with `turns` turns of each structure. `lateness` returns the samples of one turn, in ns.
-/// The first structure was stopped once.
+/// Returns data with `turns` turns of each structure. `lateness` returns the samples of one turn,
+/// in ns. The first structure was stopped once.
 fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> Data {
     let lane = |(at, structure)| {
         let mut lane = Lane::new(structure, 300, 1000);
@@ -111,7 +111,8 @@ fn data(plan: &Plan, turns: u64, lateness: impl Fn(usize, u64) -> Vec<u64>) -> D
     Data { lanes, granted: Priority::NONE, overhead, cpu_percent: 1.25 }
 }
 
-/// Samples in the published order: each structure is 1.5 times as late as the structure before it.
+/// Returns samples in the published order: each structure is 1.5 times as late as the structure
+/// before it.
 fn published(at: usize, turn: u64) -> Vec<u64> {
     let usual = [10_000, 15_000, 22_500, 33_750][at];
     (0..250).map(|sample| usual + turn * 10 + sample % 7 * 300).chain([usual * 6]).collect()

@@ -1,10 +1,10 @@
-//! `tickwright latency versus-cyclictest`: compares our lateness with cyclictest's, in turns, with
-//! the same interval, priority and clock.
+//! `tickwright latency versus-cyclictest`: compares our lateness with cyclictest's, alternating
+//! between the two, with the same interval, priority and clock.
 //!
 //! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
-//! are interpolated within a cell. Our runs have no host tick, since cyclictest has none. The
-//! processor time of a cyclictest run includes its start and its report, so the processor time of a
-//! run with a single loop is subtracted.
+//! are interpolated within a cell. Our runs have no host tick, because cyclictest has none. The
+//! processor time of a cyclictest run includes cyclictest's start and its report, so the processor
+//! time of a run with a single loop is subtracted.
 
 mod data;
 mod tables;
@@ -107,7 +107,7 @@ impl Experiment for VersusArgs {
         // cyclictest inherits this timer slack.
         let slack = LeastSlack::ask();
         lab.notes.extend(slack.as_ref().err().cloned());
-        // The minimum of three runs, since disturbances only add processor time.
+        // The minimum of three runs, because disturbances only add processor time.
         let mut startup = Duration::MAX;
         for _ in 0..3 {
             startup = startup.min(call.run(1, CELLS)?.1);
@@ -140,7 +140,7 @@ impl Experiment for VersusArgs {
                 }
             };
             progress.step();
-            // A run that Ctrl-C cut short does not count.
+            // A run that Ctrl-C ended early does not count.
             Ok::<_, LabError>((!interrupt::requested()).then(|| Leg::new(cells, cpu, length)))
         })?;
         drop(progress);
@@ -176,7 +176,8 @@ impl Experiment for VersusArgs {
     }
 }
 
-/// Intervals in one run of a tool. All runs of both tools share `--duration` equally.
+/// Returns the number of intervals in one run of a tool. All runs of both tools share `--duration`
+/// equally.
 fn points(wake: &WakeArgs) -> Result<u64, LabError> {
     const LEAST: u32 = 100;
     let (given, interval) = (duration::show(wake.duration), duration::show(wake.interval));
@@ -196,7 +197,7 @@ fn points(wake: &WakeArgs) -> Result<u64, LabError> {
     }
 }
 
-/// The histogram of `lateness` (in ns), in cyclictest's cells.
+/// Returns the histogram of `lateness` (in ns), in cyclictest's cells.
 fn in_cells(lateness: &[u64]) -> Cells {
     let mut cells = Cells::new(CELLS, CELL_NS);
     lateness.iter().for_each(|ns| cells.push(*ns));

@@ -209,7 +209,7 @@ impl Experiment for LinuxArgs {
 /// Checks every way of re-arming against the oracle in virtual time. Nothing is timed.
 ///
 /// # Errors
-/// A description of what is wrong.
+/// If a check fails. The error describes what is wrong.
 fn verify() -> Result<(), LabError> {
     for hz in [100, 250, 300, 1000] {
         for delay_ms in [1, 40, 200, 1000, 60_000, 7_200_000] {

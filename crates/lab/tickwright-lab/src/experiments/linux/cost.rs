@@ -1,4 +1,5 @@
-//! Time of a re-arm that stays in its bucket, with one thread and with two threads on one shard.
+//! The time of a re-arm that stays in its bucket, with one thread and with two threads on one
+//! shard.
 
 use std::sync::Barrier;
 
@@ -10,13 +11,14 @@ use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 
-/// Timers per thread: a server's hot connections, which fit in the cache.
+/// The number of timers per thread. They stand for a server's hot connections, which fit into the
+/// cache.
 const TIMERS: usize = 64;
-/// First tick of the granule that holds all deadlines. With the clock at 0, the granule is on level
-/// 2, which has 64 ticks per granule.
+/// The first tick of the granule that holds all deadlines. With the clock at 0, the granule is on
+/// level 2, which has 64 ticks per granule.
 const GRANULE: u64 = 1024;
 
-/// Threads that share the shard.
+/// The numbers of threads that share the shard.
 pub(crate) const THREADS: [usize; 2] = [1, 2];
 
 /// Samples of one column with one number of threads.
@@ -24,7 +26,7 @@ pub(crate) const THREADS: [usize; 2] = [1, 2];
 pub(crate) struct Cost {
     pub(crate) column: Column,
     pub(crate) threads: usize,
-    /// ns per re-arm of the slowest thread, one sample per round.
+    /// The slowest thread's ns per re-arm, one sample per round.
     pub(crate) samples: Vec<f64>,
 }
 
@@ -32,7 +34,7 @@ pub(crate) struct Cost {
 /// sample, each thread makes `passes` passes over its timers.
 ///
 /// # Errors
-/// The counters do not agree with the calls.
+/// If the counters do not agree with the calls.
 pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, LabError> {
     // Both threads read the same clock, which is this one.
     let clock = OsClock::start();

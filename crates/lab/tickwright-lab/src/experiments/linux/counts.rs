@@ -2,7 +2,8 @@
 
 use super::oracle::Did;
 
-/// Counts of arming calls: those of the specimens, which are a superset of the library's.
+/// Counts of arming calls. The type is that of the specimens, whose counts are a superset of the
+/// library's counts.
 pub(crate) use super::specimens::Statistics as Counts;
 
 impl Counts {
@@ -17,12 +18,12 @@ impl Counts {
         }
     }
 
-    /// The difference of these counts from those in `before`.
+    /// Returns the difference of these counts from those in `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
         self.zip(before, |after, before| after - before)
     }
 
-    /// Each count with its name.
+    /// Returns each count with its name.
     pub(crate) fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("match", self.matched),
@@ -42,27 +43,28 @@ impl Counts {
         }
     }
 
-    /// Re-arms of pending timers; the published rates are shares of them.
+    /// Returns the number of re-arms of pending timers. The published rates are shares of this
+    /// number.
     pub(crate) fn rearms(&self) -> u64 {
         self.matched + self.requeued
     }
 
-    /// All arming calls.
+    /// Returns the number of all arming calls.
     pub(crate) fn calls(&self) -> u64 {
         self.rearms() + self.started
     }
 
-    /// `part` in percent of the re-arms of pending timers.
+    /// Returns `part` in percent of the re-arms of pending timers.
     pub(crate) fn percent(&self, part: u64) -> Option<f64> {
         (self.rearms() > 0).then(|| 100.0 * part as f64 / self.rearms() as f64)
     }
 
-    /// Percentage of the re-arms of pending timers that matched.
+    /// Returns the percentage of the re-arms of pending timers that matched.
     pub(crate) fn match_percent(&self) -> Option<f64> {
         self.percent(self.matched)
     }
 
-    /// Locks taken per million arming calls.
+    /// Returns the number of locks taken per million arming calls.
     pub(crate) fn locks_per_million(&self) -> Option<f64> {
         (self.calls() > 0).then(|| 1e6 * self.locks as f64 / self.calls() as f64)
     }

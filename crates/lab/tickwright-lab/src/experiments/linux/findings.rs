@@ -1,4 +1,5 @@
-//! Findings from the counts and samples: each claim beside the published one, with its verdict.
+//! Findings from the counts and samples: each claim compared with the published one, with its
+//! verdict.
 
 use super::cost::{Cost, THREADS};
 use super::counts::Counts;
@@ -9,7 +10,7 @@ use super::subject::{Column, Outcome};
 use crate::result::{Finding, labels};
 use crate::stats::{self, Summary, Verdict};
 
-/// Percent of the re-arms that matched, by `Column as usize`; `None` where a column is missing.
+/// The percentage of re-arms that matched, by `Column as usize`; `None` if a column is missing.
 pub(super) type Matched = Option<[f64; 4]>;
 
 fn matched(of: impl Fn(Column) -> Option<Counts>) -> Matched {
@@ -27,22 +28,22 @@ pub(super) fn network_matched(runs: &[Run], share: Share) -> Matched {
     matched(|column| Some(of(column)?.counts(share)))
 }
 
-/// The factor by which the requeues fell.
+/// Returns the factor by which the number of requeues fell.
 pub(super) fn fell(before: f64, after: f64) -> f64 {
     (100.0 - before) / (100.0 - after)
 }
 
-/// Largest percentage of late re-arms for which a conclusion is drawn.
+/// The largest percentage of late re-arms for which a conclusion is drawn.
 const MOST_LATE: f64 = 1.0;
 
-/// Minimum number of the server's re-arms for a conclusion on the size of the change. In shorter
-/// runs, most timers are started and not re-armed.
+/// The minimum number of the server's re-arms for a conclusion about the size of the change. In
+/// shorter runs, most timers are started but not re-armed.
 const ENOUGH: u64 = 50_000;
 
-/// The headline for the two tests, then each claim separately.
+/// Returns the headline for the two tests, then each claim separately.
 pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     let (simple, network) = (&plan.published.simple, &plan.published.network);
-    // The headline has a part for each test, which the change in that test decides.
+    // The headline has a part for each test, and the change in the test decides that part.
     let mut tests: Vec<(&str, Matched, Finding)> = Vec::new();
     if plan.has(Part::Simple) {
         let shares = simple_matched(data);
@@ -50,7 +51,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
         let worst = data.simple.iter().map(late).fold(0.0, f64::max);
         let mut change = reproduced("match by the patch, simple", simple, shares);
         if worst > MOST_LATE {
-            // With a late host, too many re-arms fall into one tick.
+            // If the host is late, too many re-arms fall into one tick.
             change.here = format!("the host was busy: {worst:.1} % of re-arms late by a tick");
             change.verdict = Verdict::NotShown;
         }
@@ -76,7 +77,7 @@ pub(super) fn of(plan: &Plan, data: &Data) -> Vec<Finding> {
     for (name, shares, change) in tests {
         findings.push(change);
         if let Some([_, after, _, ours]) = shares {
-            // A difference below the printed digits counts as none.
+            // A difference below the printed digits does not count.
             let verdict = if ours + 0.05 >= after { Verdict::Held } else { Verdict::Missed };
             let about = format!("match by ours, {name}");
             findings
@@ -126,7 +127,7 @@ fn reproduced(about: &str, test: &Test, shares: Matched) -> Finding {
     let published = change(test.before.matched, test.after.matched, &one_of(theirs));
     let (here, verdict) = match shares {
         None => ("a column is missing".to_owned(), Verdict::NotShown),
-        // A gain below the printed digits counts as none.
+        // A gain below the printed digits does not count.
         Some([before, after, ..]) if after < before + 0.05 => {
             (format!("{before:.1} to {after:.1} %: it did not rise"), Verdict::Missed)
         }
@@ -146,7 +147,7 @@ fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<&[f64]> {
     Some(&cost.samples)
 }
 
-/// Ratio of the column *ours* to the column *locked*, per round.
+/// Returns the ratio of the column *ours* to the column *locked*, per round.
 fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
     stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
 }

@@ -1,5 +1,5 @@
-//! The networking test: a server and its clients, in virtual time. Their segments re-arm the timers
-//! of their connections as in Linux's TCP.
+//! The networking test: a server and its clients, in virtual time. The segments that they exchange
+//! re-arm the timers of the connections by the rules of Linux's TCP.
 //!
 //! # Whose timers
 //!
@@ -7,37 +7,37 @@
 //! clients of a server run on other machines, so only the server's timers are compared with the
 //! published rates. The clients' timers are counted separately.
 //!
-//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) and a tick, because the measured round trip is added
-//!   and rounded up. Data that are sent while nothing is in flight re-arm this timer
+//! - **retransmit**, 200 ms (`TCP_RTO_MIN`) plus a tick, because the kernel adds the measured round
+//!   trip and rounds up. Data that are sent while nothing is in flight re-arm this timer
 //!   (`tcp_event_new_data_sent`). Each acknowledgement that leaves data in flight also re-arms this
 //!   timer (`tcp_rearm_rto`).
 //! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by the first segment after an
 //!   acknowledgement (`tcp_send_delayed_ack`). The second segment is acknowledged at once
 //!   (`__tcp_ack_snd_check`).
-//! - **idle**, 60 s: a timer of the server itself, as in web servers. An end re-arms it once per
-//!   exchange, when the request (at the client: the response) is complete.
+//! - **idle**, 60 s: a timer of the application, as in web servers. The server re-arms it once per
+//!   exchange when the request is complete, and the client when the response is complete.
 //!
-//! A timer that is no longer needed is not removed. Linux only clears a flag
-//! (`inet_csk_clear_xmit_timer`). The timer is re-armed later, or fires without effect.
+//! A timer that is no longer needed stays in the queue, because Linux only clears a flag
+//! (`inet_csk_clear_xmit_timer`). The timer is re-armed later, or it fires without effect.
 //!
 //! A receiver that merges segments before TCP sees them (GRO) acknowledges each merged group at
-//! once. Such a receiver arms no delayed acknowledgement. Here no segments are merged.
+//! once. Such a receiver never arms the timer for delayed acknowledgements. In this simulation, no
+//! segments are merged.
 //!
 //! Losses, quick acknowledgements after a pause, and the loss probe are left out, because they are
-//! absent or rare in this traffic. The probe is not armed while waiting data fit into the window
-//! (`tcp_schedule_loss_probe`). This condition holds while the line is the limit.
+//! absent or rare in this traffic. Linux does not arm the probe while the waiting data fit into the
+//! window (`tcp_schedule_loss_probe`), which is the case while the line limits the traffic.
 //!
 //! # What the traffic is
 //!
 //! The server sends through a **line**: a chunk is sent after the time that the segments of the
-//! previous chunk take on an Ethernet. Active responses take turns. The tick in which a chunk is
-//! sent counts all segments of the chunk. It also counts one acknowledgement for every two
-//! segments. The path has no delay: acknowledgements arrive within the sender's call, as on
-//! loopback.
+//! previous chunk take on an Ethernet. Active responses alternate. All segments of a chunk, and one
+//! acknowledgement for every two segments, count in the tick in which the chunk is sent. The path
+//! has no delay, so acknowledgements arrive within the sender's call, as on loopback.
 //!
 //! The defaults are an Ethernet of 1 Gbit/s and 200 clients that fetch 512 KiB with pauses of 2 s
-//! on average. This resembles viewers of a 2 Mbit/s video in pieces of 2 s, as in Smooth Streaming
-//! and DASH over persistent connections. The traffic uses four tenths of the line.
+//! on average. This resembles viewers of a 2 Mbit/s video that fetch pieces of 2 s, as Smooth
+//! Streaming and DASH do over persistent connections. The traffic uses four tenths of the line.
 
 mod simulation;
 mod traffic;
@@ -85,7 +85,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The counts of a share of the re-arms.
+    /// Returns the counts of a share of the re-arms.
     pub(crate) fn counts(&self, share: Share) -> Counts {
         let of = |ends: &[[Counts; 3]]| {
             ends.iter().flatten().fold(Counts::default(), |mut sum, &counts| {
@@ -100,8 +100,7 @@ impl Run {
     }
 }
 
-/// One way of re-arming over the whole traffic. The counts of every timer are compared with the
-/// oracle's.
+/// One way of re-arming over the whole traffic. Each timer's counts are compared with the oracle's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Network<'a> {
     pub(crate) traffic: &'a Traffic,
@@ -114,7 +113,7 @@ pub(crate) struct Network<'a> {
 /// A shard with the timers of one kind, and what the oracle expects of them.
 struct Wheel {
     shard: Box<dyn Subject>,
-    /// By connection.
+    /// The timers and their models, by connection.
     timers: HashMap<usize, (Box<dyn Timers>, Model)>,
     expected: Counts,
     now: u64,
@@ -156,7 +155,7 @@ impl Network<'_> {
     /// Returns the counts of the re-arms.
     ///
     /// # Errors
-    /// A count that is not the oracle's.
+    /// If a count differs from the oracle's.
     pub(crate) fn run(self) -> Result<Run, LabError> {
         let Self { traffic, column, lasts, most } = self;
         let mut wheels = [(); 2].map(|()| [(); 3].map(|()| Wheel::new(column)));

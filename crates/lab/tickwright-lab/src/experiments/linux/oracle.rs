@@ -1,5 +1,5 @@
-//! The correct result of each way of re-arming for one timer. The result follows from the geometry
-//! of Linux's wheel alone; the oracle uses nothing of the library.
+//! The correct result of each way of re-arming, for one timer. The result follows only from the
+//! geometry of Linux's wheel, and the oracle uses no code of the library.
 
 /// A way of re-arming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,12 @@ const STARTS: [u64; 9] = [0, 63, 504, 4032, 32_256, 258_048, 2_064_384, 16_515_0
 /// Linux clamps delays from this value on; the experiment excludes such delays.
 pub(crate) const BEYOND: u64 = 63 << 24;
 
-/// The level of a delay below [`BEYOND`].
+/// Returns the level of a delay below [`BEYOND`].
 pub(crate) fn level(delay: u64) -> u32 {
     (0..9).rev().find(|&level| delay >= STARTS[level as usize]).unwrap_or(0)
 }
 
-/// The tick at which a timer of this level fires: the end of its granule.
+/// Returns the tick at which a timer of this level fires: the end of its granule.
 pub(crate) fn end(deadline: u64, level: u32) -> u64 {
     ((deadline >> (3 * level)) + 1) << (3 * level)
 }
@@ -35,7 +35,7 @@ pub(crate) enum Did {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
-    /// Deadline and level of the timer; `None` when it is not pending.
+    /// The deadline and the level of the timer; `None` if it is not pending.
     armed: Option<(u64, u32)>,
 }
 

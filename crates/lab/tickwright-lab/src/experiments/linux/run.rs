@@ -32,7 +32,7 @@ pub(crate) struct Plan {
     pub(crate) traffic: Traffic,
     /// Time for each way of re-arming, in each of the two tests.
     pub(crate) lasts: Duration,
-    /// Number of samples of the cost.
+    /// The number of samples of the cost.
     pub(crate) rounds: usize,
     pub(crate) published: Published,
 }
@@ -51,14 +51,14 @@ pub(crate) struct Data {
     pub(crate) costs: Vec<Cost>,
 }
 
-/// Passes of a thread over its 64 timers in one sample of the cost.
+/// The number of passes of a thread over its 64 timers in one sample of the cost.
 const PASSES: u64 = 1500;
 
-/// Runs the requested parts. The two tests time nothing, so each way of re-arming runs once without
-/// a break, and its timers stay pending. The cost is timed in rounds.
+/// Runs the requested parts. The two tests measure no times, so each way of re-arming runs once
+/// without interruption, and its timers stay pending. The cost is timed in rounds.
 ///
 /// # Errors
-/// A count differs from the oracle's.
+/// If a count differs from the oracle's.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data::default();
     let tests = [Part::Simple, Part::Network].into_iter().filter(|part| plan.has(*part)).count();

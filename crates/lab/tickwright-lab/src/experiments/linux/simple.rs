@@ -30,17 +30,17 @@ pub(crate) struct Workload {
 pub(crate) const STEP_MS: f64 = 8.75;
 
 impl Workload {
-    /// The delay in ticks, rounded up as in a kernel; at least one.
+    /// Returns the delay in ticks, rounded up as in a kernel; at least one.
     pub(crate) fn delay(&self) -> u64 {
         (self.delay_ms * self.hz).div_ceil(1000).max(1)
     }
 
-    /// Mean gap between re-arms of one timer, in ticks.
+    /// Returns the mean gap between re-arms of one timer, in ticks.
     pub(crate) fn step(&self) -> f64 {
         self.step_ms * self.hz as f64 / 1000.0
     }
 
-    /// Match rates by the formulas, in percent: for equal deadlines, and for granules.
+    /// Returns the match rates by the formulas, in percent: for equal deadlines, and for granules.
     pub(crate) fn expected(&self) -> (f64, f64) {
         let within = |ticks: f64| {
             let m = self.step() / ticks;
@@ -51,8 +51,8 @@ impl Workload {
 }
 
 /// The times of the re-arms, and the timer of each. The gaps of one timer are exponential with mean
-/// m, so n timers together have exponential gaps with mean m/n, and each re-arm picks a random
-/// timer.
+/// m. Therefore n timers together have exponential gaps with mean m/n, and each re-arm picks a
+/// random timer.
 struct Rearms {
     random: Pcg64Mcg,
     timers: usize,
@@ -77,7 +77,7 @@ impl Iterator for Rearms {
     }
 }
 
-/// Makes `rearms` re-arms in virtual time, and compares each with the oracle.
+/// A test that makes `rearms` re-arms in virtual time, and compares each with the oracle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Virtual<'a> {
     pub(crate) work: &'a Workload,
@@ -89,7 +89,7 @@ impl Virtual<'_> {
     /// Returns the counts of the re-arms.
     ///
     /// # Errors
-    /// An answer or a count that is not the oracle's.
+    /// If an answer or a count differs from the oracle's.
     pub(crate) fn run(self) -> Result<Counts, LabError> {
         let Self { work, column, rearms } = self;
         let wrong = |what: String| LabError::failed(format!("{}: {what}", column.title()));
@@ -134,8 +134,8 @@ impl Virtual<'_> {
     }
 }
 
-/// Re-arms in real time. Another thread advances the shard at every tick, so the clock moves during
-/// the re-arms.
+/// A test that re-arms in real time. Another thread advances the shard at every tick, so the clock
+/// advances during the re-arms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Real<'a> {
     pub(crate) work: &'a Workload,
@@ -147,7 +147,7 @@ impl Real<'_> {
     /// Returns the counts of the re-arms.
     ///
     /// # Errors
-    /// The shard's invariants do not hold, or it has no room.
+    /// If the shard's invariants do not hold, or the shard has no room.
     pub(crate) fn run(self) -> Result<Outcome, LabError> {
         let Self { work, column, lasts } = self;
         let shard = column.shard();
@@ -173,7 +173,7 @@ impl Real<'_> {
                 }
                 late += u64::from((now - at as u64) as f64 > tick_ns);
                 let deadline = ticks(&clock, work.hz) + work.delay();
-                // This fails only for a timer that is shut down, and no timer is.
+                // This fails only for a timer that was shut down, and no timer was.
                 let _ = timers.modify(which, deadline);
             }
             drop(ending);
@@ -194,7 +194,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// The current tick, like Linux's jiffies.
+/// Returns the current tick, like Linux's jiffies.
 pub(super) fn ticks(clock: &OsClock, hz: u64) -> u64 {
     (u128::from(clock.now()) * u128::from(hz) / 1_000_000_000) as u64
 }

@@ -20,7 +20,7 @@ pub(crate) enum Column {
 impl Column {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::After, Self::Locked, Self::Ours];
 
-    /// Title of the column.
+    /// Returns the title of the column.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -30,7 +30,7 @@ impl Column {
         }
     }
 
-    /// The oracle's rule for this column.
+    /// Returns the oracle's rule for this column.
     pub(crate) fn way(self) -> Way {
         match self {
             Self::Before => Way::Equal,
@@ -55,24 +55,24 @@ pub(crate) struct Outcome {
     pub(crate) column: Column,
     pub(crate) counts: Counts,
     pub(crate) fired: u64,
-    /// Re-arms that came more than a tick late, because the host was busy; 0 where re-arms have no
-    /// scheduled time.
+    /// The number of re-arms that came more than a tick late, because the host was busy. 0 if
+    /// re-arms have no scheduled time.
     pub(crate) late: u64,
 }
 
-/// The shard of a column. What is not timed calls it through a pointer, so that it is compiled
-/// once.
+/// The shard of a column. Code that is not timed calls it through a trait object, so that this code
+/// is compiled once.
 pub(super) trait Subject: Sync {
     /// Creates `count` timers whose callbacks do nothing.
     ///
     /// # Errors
-    /// No more timers are available.
+    /// If no more timers are available.
     fn timers(&self, count: usize) -> Result<Box<dyn Timers>, LabError>;
 
     /// Advances to `now`. Returns how many timers fired.
     ///
     /// # Errors
-    /// The shard refuses, because another pass is under way.
+    /// If the shard refuses, because another pass is running.
     fn advance(&self, now: u64) -> Result<u64, LabError>;
 
     /// Counts of all arming calls so far.
@@ -86,11 +86,11 @@ pub(super) trait Timers: Sync {
     /// Arms a timer. Returns whether the timer was pending.
     ///
     /// # Errors
-    /// The timer is shut down, or its shards are gone.
+    /// If the timer is shut down, or its shards no longer exist.
     fn modify(&self, which: usize, deadline: u64) -> Result<bool, ArmError>;
 
-    /// Re-arms all timers again and again: in pass p for `begin + p % 64`. One call makes all
-    /// passes, so that the loop has no indirect call inside.
+    /// Re-arms all timers in each of `passes` passes: in pass p, to the deadline `begin + p % 64`.
+    /// One call makes all passes, so that the loop has no indirect call inside.
     fn rearm(&self, passes: u64, begin: u64);
 }
 
@@ -106,7 +106,7 @@ impl<T: Rearmed> Timers for Vec<T> {
     fn rearm(&self, passes: u64, begin: u64) {
         for pass in 0..passes {
             for timer in self {
-                // Only a timer that is shut down refuses, and none is.
+                // Only a timer that is shut down refuses a re-arm, and no timer is shut down.
                 let _ = timer.modify(begin + pass % 64);
             }
         }
@@ -134,7 +134,8 @@ impl Subject for Shards {
             matched: counted.matched,
             requeued: counted.requeued,
             started: counted.started,
-            // The library computes no bucket in advance, so none is computed twice.
+            // The library does not compute a bucket before it takes the lock, so it computes no
+            // bucket twice.
             recalculated: 0,
             locks: counted.locks,
             lost_races: counted.lost_races,

@@ -1,4 +1,4 @@
-//! Tables of the report: the published rates beside ours.
+//! Tables of the report: the published rates compared with ours.
 
 use super::findings::{fell, network_matched};
 use super::network::{Kind, Run, SEGMENT, Share, Traffic};
@@ -34,7 +34,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, series: &[Series], findings: &[
     sections
 }
 
-/// The published rates before and after the patch, then ours.
+/// Returns the published rates before and after the patch, then ours.
 fn rates(test: &Test, outcomes: &[&Outcome]) -> Table {
     let mut table = Table::new()
         .column("percent of re-arms", Format::Text)
@@ -73,7 +73,8 @@ fn simple(plan: &Plan, data: &Data) -> Section {
         .plot(picture(plan, data))
 }
 
-/// Match rate over the gap between re-arms: by the formulas, as published, and in this run.
+/// Returns a plot of the match rate over the gap between re-arms: by the formulas, as published,
+/// and in this run.
 fn picture(plan: &Plan, data: &Data) -> Plot {
     let Plan { work, published, .. } = plan;
     let steps = (0..=30).map(|tenth| 0.1 * 10f64.powf(f64::from(tenth) / 10.0));
@@ -124,7 +125,7 @@ fn traffic(plan: &Plan, runs: &[Run], timers: &[&Series]) -> [Section; 4] {
     ]
 }
 
-/// Match rate by the share of the traffic that is counted.
+/// Returns the match rate by the share of the traffic that is counted.
 fn shares(plan: &Plan, runs: &[Run]) -> Section {
     let mut table = Table::new()
         .column("match, percent", Format::Text)
@@ -141,7 +142,7 @@ fn shares(plan: &Plan, runs: &[Run]) -> Section {
     Section::new("Networking: which re-arms are counted").table(table).text(reasons(&plan.traffic))
 }
 
-/// Text that derives the match rates from the traffic.
+/// Returns a text that derives the match rates from the traffic.
 fn reasons(traffic: &Traffic) -> String {
     let delay = Kind::Retransmit.delay(traffic.hz);
     let (level, each) = (level(delay), traffic.acknowledgements_per_tick());

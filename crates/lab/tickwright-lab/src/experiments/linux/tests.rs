@@ -61,8 +61,8 @@ fn virtual_time_gives_the_rates_of_the_formulas() {
     }
 }
 
-/// Covers every level of the wheel, and expiry. The called code compares the counts with the
-/// oracle's.
+/// Covers every level of the wheel, and expiry. The tested code itself compares the counts with the
+/// oracle's counts.
 #[test]
 fn every_delay_agrees_with_the_oracle() {
     for delay_ms in [1, 5, 62, 63, 503, 504, 4031, 4032, 100_000, 16_515_072, 200_000_000] {
@@ -108,15 +108,16 @@ fn the_line_carries_what_an_ethernet_does() {
     }
 }
 
-/// The called code compares the counts with the oracle's; the test compares them with the traffic.
+/// The tested code itself compares the counts with the oracle's counts, and this test compares them
+/// with the traffic.
 #[test]
 fn segments_rearm_their_timers() {
     for column in Column::ALL {
         let run = run(&traffic(), column, 12);
         assert_eq!(run.carried.exchanges, 12);
-        // A response is 70 segments, so 35 acknowledgements. The last acknowledgement arms nothing,
-        // but the first segment also arms the timer. A request is one segment. At the end, two
-        // other exchanges are under way.
+        // A response has 70 segments and therefore 35 acknowledgements. The last acknowledgement
+        // arms no timer, but the first segment also arms the timer. A request is one segment. At
+        // the end, two other exchanges are in progress.
         for (end, kind, each) in [
             (1, Kind::Idle, 1),
             (1, Kind::Retransmit, 35),
@@ -136,7 +137,7 @@ fn segments_rearm_their_timers() {
     }
 }
 
-/// One response at a time fills the line, so the rates follow from arithmetic alone.
+/// One response at a time fills the line, so the rates can be computed by hand.
 #[test]
 fn a_stream_has_the_rates_of_its_line() {
     let traffic =
@@ -166,7 +167,7 @@ fn the_same_traffic_causes_the_same_rearms() {
     assert!(log(1).1.is_sorted_by_key(|rearm| rearm.0));
 }
 
-/// The called code compares the counters with the calls.
+/// The tested code itself compares the counters with the calls.
 #[test]
 fn the_cost_is_that_of_what_it_says() {
     let costs = cost::run(2, 3, 1).unwrap();
@@ -179,7 +180,7 @@ fn outcome(column: Column, matched: u64) -> Outcome {
     Outcome { column, counts, fired: 0, late: 0 }
 }
 
-/// Outcomes with the given numbers of matches in a thousand re-arms.
+/// Returns outcomes with the given numbers of matches per thousand re-arms.
 fn outcomes(matched: [u64; 4]) -> Vec<Outcome> {
     Column::ALL.into_iter().zip(matched).map(|(column, matched)| outcome(column, matched)).collect()
 }
@@ -211,12 +212,12 @@ fn the_report_shows_published_and_own_figures() {
     assert_eq!(here, "6.0 to 86.6 % (simple), 96.6 to 99.3 % (network)");
     assert_eq!(*verdict, Verdict::Held);
     let series = args.series(&plan, &data);
-    // Series for each way: 8 of the simple test, 7 for each end and kind of timer, 1 of the
-    // exchanges, 2 of the cost.
+    // For each way of re-arming, there are 8 series of the simple test, 7 series for each end and
+    // kind of timer, 1 of the exchanges, and 2 of the cost.
     assert_eq!(series.len(), 4 * (8 + 6 * 7 + 1 + 2));
 }
 
-/// Findings for a busy host, for a rate that does not rise, and for a rate of 100 %.
+/// Checks the findings for a busy host, for a rate that does not rise, and for a rate of 100 %.
 #[test]
 fn conclusions_are_drawn_from_what_was_seen() {
     let args: LinuxArgs = request::words(&["--only", "simple"]).unwrap();

@@ -1,4 +1,4 @@
-//! The arguments of `reproduce nptl`, and the plan that they make.
+//! The arguments of `reproduce nptl`, and the plan that follows from them.
 
 use clap::Args;
 
@@ -10,10 +10,10 @@ use crate::models::scenario::{Rounds, Seed, Within};
 
 /// Threads created in a cell.
 type Starts = Within<1, 100_000_000>;
-/// Kernel threads under the M:N threads.
+/// The number of kernel threads that run the M:N threads.
 type Workers = Within<1, 255>;
 
-/// The original's upper bound on threads at once.
+/// The original's upper bound on the number of threads that exist at once.
 const MOST_AT_ONCE: usize = 100_000;
 
 /// Numbers of threads: `5`, `1..20` (both ends included), `1,2,4`.
@@ -24,7 +24,7 @@ impl Threads {
     /// Parses a value of the command line.
     ///
     /// # Errors
-    /// A description of the mistake, with the valid range.
+    /// If the text has a mistake. The error describes it, with the valid range.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not like 5, 1..20 or 1,2,4, with numbers from 1 to 1000");
         let number = |part: &str| {
@@ -94,7 +94,7 @@ impl NptlArgs {
     /// Checks the request.
     ///
     /// # Errors
-    /// A request that would end without a figure.
+    /// If the request would end without a figure.
     pub(super) fn to_plan(&self) -> Result<Plan, LabError> {
         let sorted = |mut columns: Vec<Column>| {
             columns.sort_unstable();

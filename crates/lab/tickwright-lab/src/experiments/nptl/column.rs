@@ -27,13 +27,13 @@ impl Column {
     /// The columns that need the feature `rivals`.
     const RIVALS: [Self; 2] = [Self::May, Self::Tokio];
 
-    /// All columns of this build, the models first.
+    /// Returns all columns of this build, the models first.
     pub(crate) fn all() -> Vec<Self> {
         let ours = Model::ALL.iter().copied().map(Self::Ours);
         ours.chain([Self::Std]).chain(Self::RIVALS.into_iter().filter(|_| cfg!(feature = "rivals"))).collect()
     }
 
-    /// The model, if it is one of ours.
+    /// Returns the model, if the column is one of our models.
     pub(crate) fn model(self) -> Option<Model> {
         match self {
             Self::Ours(model) => Some(model),
@@ -50,7 +50,7 @@ impl Column {
         }
     }
 
-    /// Description of the column's threads.
+    /// Returns a description of the column's threads.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Ours(model) => model.label(),
@@ -63,7 +63,8 @@ impl Column {
     /// Parses a value of the command line.
     ///
     /// # Errors
-    /// An unknown name; the message lists the valid names. A library that this build leaves out.
+    /// If the name is unknown (the message lists the valid names), or this build leaves out the
+    /// library.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let all = Self::all();
         // `mn` is a synonym, because a colon is awkward in a shell.
@@ -80,11 +81,11 @@ impl Column {
         })
     }
 
-    /// Creates and joins threads by the original's rules, in a runtime of its own. Returns the sum
-    /// of the threads' return values, and the duration of the main thread's work in ns.
+    /// Creates and joins threads by the original's rules, in a separate runtime. Returns the sum of
+    /// the threads' return values, and the duration of the main thread's work in ns.
     ///
     /// # Errors
-    /// The first failure.
+    /// If a thread fails. The error is the first failure.
     pub(crate) fn run(
         self,
         knobs: &Knobs,
@@ -140,7 +141,7 @@ fn timed<M: Maker>(
     Ok((sum, clock.now() - begun))
 }
 
-/// Like `timed`, in a thread of the maker.
+/// Like `timed`, but in a thread of the maker.
 fn inside<M: Maker>(
     maker: M,
     shares: Vec<Share>,
@@ -165,7 +166,7 @@ pub(crate) struct Ours {
     formats_names: bool,
 }
 
-/// What NGPT called a thread without a name.
+/// Returns the name that NGPT gave to a thread without a name.
 fn unnamed() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

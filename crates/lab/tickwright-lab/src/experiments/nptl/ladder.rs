@@ -1,5 +1,5 @@
-//! Changes M:N from NGPT's way to this project's, one knob at a time, until the published order is
-//! reversed.
+//! Changes M:N from NGPT's design to this project's, one setting at a time, until the published
+//! order is reversed.
 
 use super::column::{Cell, Column};
 use super::lanes::{self, Lane};
@@ -12,13 +12,13 @@ use crate::stats::{self, Summary};
 #[derive(Debug, Clone)]
 pub(crate) struct Ladder {
     pub(crate) cell: Cell,
-    /// One-to-one, then the steps. Each step changes one knob more than the step before it.
+    /// One-to-one, then the steps. Each step changes one setting more than the previous step.
     pub(crate) lanes: Vec<Lane>,
 }
 
 type Turn = (&'static str, fn(&mut Ways));
 
-/// The knobs that change, in this order.
+/// The settings that change, in the order of the steps.
 const TURNS: [Turn; 6] = [
     ("stacks used again", |ways| ways.reuses_stacks = true),
     ("idle workers woken by a futex", |ways| ways.knobs.pipe_wake = false),
@@ -28,7 +28,7 @@ const TURNS: [Turn; 6] = [
     ("guard pages: this project's way", |ways| ways.guards = true),
 ];
 
-/// The lanes: one-to-one, NGPT's way, and each step to ours.
+/// Returns the lanes: one-to-one, NGPT's design, and each step from it to our design.
 pub(crate) fn lanes(base: Knobs) -> Vec<Lane> {
     let mut many = Ways::NGPT;
     let mut lanes = vec![Lane::new("as it is", Column::Ours(Model::OneToOne), base)];
@@ -49,17 +49,17 @@ impl Ladder {
         self.lanes.get(1..).unwrap_or_default()
     }
 
-    /// Ratio of a step to one-to-one; above 1, the published order holds.
+    /// Returns the ratio of a step to one-to-one. Above 1, the published order holds.
     fn ratio(&self, step: &Lane) -> Option<Summary> {
         stats::ratios(&step.ns, &self.lanes.first()?.ns)
     }
 
-    /// Ratio of NGPT's way to one-to-one.
+    /// Returns the ratio of NGPT's design to one-to-one.
     pub(crate) fn first(&self) -> Option<Summary> {
         self.ratio(self.steps().first()?)
     }
 
-    /// Ratio of this project's way to one-to-one.
+    /// Returns the ratio of this project's design to one-to-one.
     pub(crate) fn last(&self) -> Option<Summary> {
         self.ratio(self.steps().last()?)
     }
@@ -68,13 +68,13 @@ impl Ladder {
         self.ratio(step).is_some_and(|ratio| ratio.median < 1.0)
     }
 
-    /// The first step from which on M:N takes less time than one-to-one, by medians.
+    /// Returns the first step from which on M:N takes less time than one-to-one, by medians.
     pub(crate) fn flips(&self) -> Option<usize> {
         let after = self.steps().iter().rposition(|step| !self.is_ahead(step)).map_or(0, |last| last + 1);
         (after < self.steps().len()).then_some(after)
     }
 
-    /// The step at which the order is reversed.
+    /// Returns a finding about the step at which the order is reversed.
     pub(super) fn finding(&self) -> Option<Finding> {
         self.first()?;
         let here = match self.flips() {
@@ -103,7 +103,7 @@ impl Ladder {
             .plot(plot.curve("m:n", many).curve("one-to-one", one))
     }
 
-    /// A text that states where the published order holds, and which step reverses it.
+    /// Returns a text that states where the published order holds, and which step reverses it.
     fn said(&self, published: f64) -> String {
         let Some(first) = self.first() else { return "Interrupted before the first round.".into() };
         let (was, is) = (Format::Ratio.write(published), Format::Ratio.write(first.median));

@@ -9,8 +9,8 @@ use crate::error::LabError;
 use crate::result::{Series, Unit, labels};
 use crate::stats;
 
-/// A column with knobs. Each sample is the mean time to create and join one thread, in ns. There is
-/// one sample per round.
+/// A column with settings. It has one sample per round, which is the mean time to create and join
+/// one thread, in ns.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
     /// Name of the setting.
@@ -33,7 +33,7 @@ impl Lane {
 /// Times every lane in one cell. Before the timing, the threads of each lane check themselves.
 ///
 /// # Errors
-/// A thread that was not created, was not joined, or found something wrong.
+/// If a thread was not created, was not joined, or found an error.
 pub(crate) fn time(lanes: &mut [Lane], cell: Cell, turns: &Turns, clock: OsClock) -> Result<(), LabError> {
     let few = Cell { starts: cell.starts.min(50), ..cell };
     for lane in lanes.iter() {
@@ -53,7 +53,7 @@ pub(crate) fn time(lanes: &mut [Lane], cell: Cell, turns: &Turns, clock: OsClock
     Ok(())
 }
 
-/// Every sample of the lanes.
+/// Returns every sample of the lanes.
 pub(crate) fn series(name: &str, lanes: &[Lane]) -> Vec<Series> {
     let of = |lane: &Lane| {
         let of = labels([("model", lane.column.name().into()), ("setting", lane.name.clone().into())]);

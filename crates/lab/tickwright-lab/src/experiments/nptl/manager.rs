@@ -10,13 +10,14 @@
 //! | | manager | polls, reads; forgets the thread |
 //!
 //! Every thread costs three writes, three polls, three reads, at least four switches, and one
-//! mapping, which is made, protected and unmapped.
+//! mapping that is created, protected and unmapped.
 //!
 //! The facts about the original are from glibc 2.3, `linuxthreads/manager.c`, `pthread.c` and
-//! `join.c`. Five things differ. A thread itself reports its end; in the original the kernel sent
-//! the manager a signal. A request is a byte in the pipe and an entry in a queue; the original sent
-//! the entry through the pipe. The stack is unmapped one step earlier. Threads have the manager's
-//! signal mask. The original also looked at all threads every two seconds.
+//! `join.c`. This version differs in five points. A thread reports its own end, whereas in the
+//! original the kernel sent a signal to the manager. A request is a byte in the pipe and an entry
+//! in a queue, whereas the original sent the entry through the pipe. The stack is unmapped one step
+//! earlier. Threads have the manager's signal mask. The original also checked all threads every two
+//! seconds.
 
 use std::collections::VecDeque;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
@@ -33,12 +34,12 @@ type Body = Box<dyn FnOnce() -> usize + Send>;
 /// the original. Memory is used only for the pages that a thread touches.
 const STACK: usize = 48 << 20;
 
-/// What the manager is asked for.
+/// A request to the manager.
 enum Ask {
     Create(Arc<Thread>, Body),
     /// The body of the thread has ended.
     Ends(Arc<Thread>),
-    /// The thread was joined, or nobody will join it.
+    /// The thread was joined, or no thread will join it.
     Free,
     /// End as soon as there are no threads.
     Close,
@@ -78,7 +79,7 @@ impl Thread {
     }
 }
 
-/// Where requests are left for the manager.
+/// The queue of requests for the manager.
 struct Desk {
     asked: Mutex<VecDeque<Ask>>,
     bell: PipeWriter,
@@ -87,12 +88,14 @@ struct Desk {
 impl Desk {
     fn ask(&self, ask: Ask) {
         lock(&self.asked).push_back(ask);
-        // The manager reads the pipe as long as somebody may ask.
+        // The manager reads the pipe as long as any thread can send a request, so the write
+        // succeeds.
         let _ = (&self.bell).write_all(&[1]);
     }
 }
 
-/// The manager, with the right to ask it for threads. Its drop waits until all threads have ended.
+/// The owner of the manager, who can ask it for threads. Dropping this value waits until all
+/// threads have ended.
 pub(super) struct Manager {
     maker: Managed,
     thread: Option<JoinHandle<()>>,
@@ -115,7 +118,7 @@ impl Manager {
     /// Starts a manager, which starts its threads in `runtime`.
     ///
     /// # Errors
-    /// The platform gives no pipe or no thread.
+    /// If the platform refuses a pipe or a thread.
     pub(super) fn start(runtime: Runtime) -> Result<Self, String> {
         let (reader, bell) = std::io::pipe().map_err(|error| error.to_string())?;
         let maker = Managed(Arc::new(Desk { asked: Mutex::default(), bell }));
@@ -155,7 +158,7 @@ impl Maker for Managed {
     }
 }
 
-/// Says that a thread ends, also if its body panics.
+/// When dropped, reports that a thread ends, also if its body panics.
 struct Ending(Arc<Thread>, Arc<Desk>, Option<usize>);
 
 impl Ending {
@@ -209,7 +212,7 @@ fn serve(runtime: &Runtime, desk: &Arc<Desk>, mut reader: PipeReader) {
 fn poll(reader: &PipeReader) {
     use rustix::event::{PollFd, PollFlags, poll};
 
-    // After an error the read waits.
+    // If `poll` fails, the read that follows waits instead.
     let _ = poll(&mut [PollFd::new(reader, PollFlags::IN)], None);
 }
 

@@ -1,4 +1,4 @@
-//! The models of this project, with the knobs that the experiment changes.
+//! The models of this project, with the settings that the experiment changes.
 
 use tickwright_threads::{self as threads, ManyToMany, OneToOne, Runtime};
 
@@ -7,7 +7,7 @@ use tickwright_threads::{self as threads, ManyToMany, OneToOne, Runtime};
 pub(crate) enum Model {
     OneToOne,
     ManyToMany,
-    /// M:N with the knobs as in NGPT.
+    /// M:N with the settings of NGPT.
     Ngpt,
     /// One-to-one with a manager thread, as in LinuxThreads.
     Manager,
@@ -30,7 +30,7 @@ impl Model {
         }
     }
 
-    /// Description of the model's threads.
+    /// Returns a description of the model's threads.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::OneToOne => "a thread of the platform each",
@@ -40,7 +40,7 @@ impl Model {
         }
     }
 
-    /// The design of 2002 that the model represents.
+    /// Returns the design of 2002 that the model represents.
     pub(crate) fn then(self) -> Option<&'static str> {
         match self {
             Self::OneToOne => Some("NPTL"),
@@ -51,22 +51,23 @@ impl Model {
     }
 }
 
-/// NGPT's ways that M:N can take over, one by one.
+/// NGPT's properties that M:N can adopt, one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) knobs: threads::Knobs,
-    /// A thread without a name gets one that contains the time.
+    /// Whether a thread without a name gets a name that contains the time.
     pub(crate) formats_names: bool,
-    /// Stacks have a guard. NGPT's had none.
+    /// Whether stacks have a guard page. NGPT's stacks had none.
     pub(crate) guards: bool,
-    /// Stacks of ended threads are used again.
+    /// Whether stacks of ended threads are used again.
     pub(crate) reuses_stacks: bool,
 }
 
 impl Ways {
     pub(crate) const OURS: Self =
         Self { knobs: threads::Knobs::ours(), formats_names: false, guards: true, reuses_stacks: true };
-    /// NGPT 2.2: one queue, a signal mask at every switch, pipes, names, no guard.
+    /// NGPT 2.2: one queue, a change of the signal mask at every switch, pipes, names, and no guard
+    /// pages.
     pub(crate) const NGPT: Self =
         Self { knobs: threads::Knobs::ngpt(), formats_names: true, guards: false, reuses_stacks: false };
 }
@@ -74,9 +75,9 @@ impl Ways {
 /// The settings of a model; `None` keeps the model's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
-    /// Kernel threads under the M:N threads; `None` is one per core.
+    /// The number of kernel threads that run the M:N threads; `None` is one per core.
     pub(crate) workers: Option<usize>,
-    /// NGPT's properties that M:N takes over; `None` is the model's own choice.
+    /// NGPT's properties that M:N adopts; `None` is the model's own choice.
     pub(crate) many: Option<Ways>,
 }
 
@@ -85,7 +86,7 @@ impl Knobs {
         self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// How M:N threads of this model work.
+    /// Returns the properties of this model's M:N threads.
     pub(crate) fn ways(&self, model: Model) -> Ways {
         self.many.unwrap_or(if model == Model::Ngpt { Ways::NGPT } else { Ways::OURS })
     }

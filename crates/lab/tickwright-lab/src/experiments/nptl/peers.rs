@@ -26,7 +26,7 @@ impl Maker for Std {
 }
 
 #[cfg(feature = "rivals")]
-/// Coroutines of the crate `may`. They have stacks and may move between workers.
+/// Coroutines of the crate `may`. They have stacks and can move between workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May;
 
@@ -62,7 +62,7 @@ impl Maker for May {
 }
 
 #[cfg(feature = "rivals")]
-/// Tasks of tokio's multi-thread runtime. They have no stack of their own, so they wait only at an
+/// Tasks of tokio's multi-thread runtime. A task has no stack of its own, so it can wait only at an
 /// `await`.
 #[derive(Debug)]
 pub(crate) struct Tokio(tokio::runtime::Runtime);
@@ -70,17 +70,17 @@ pub(crate) struct Tokio(tokio::runtime::Runtime);
 #[cfg(feature = "rivals")]
 impl Tokio {
     /// # Errors
-    /// The workers of the runtime cannot be started.
+    /// If the workers of the runtime cannot be started.
     pub(crate) fn with_workers(workers: usize) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).build();
         runtime.map(Self).map_err(|error| format!("tokio does not start: {error}"))
     }
 
-    /// Like [`whole`](super::rules::whole), but on a task of the runtime and with awaits instead of
-    /// joins. Also returns the duration of that task in ns.
+    /// Like [`whole`](super::rules::whole), but in a task of the runtime, and with `await` instead
+    /// of joins. Also returns the duration of that task in ns.
     ///
     /// # Errors
-    /// A task that panicked.
+    /// If a task panicked.
     pub(crate) fn whole(
         &self,
         shares: &[Share],

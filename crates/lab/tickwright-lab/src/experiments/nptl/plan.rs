@@ -22,7 +22,7 @@ impl Part {
         format!("{self:?}").to_lowercase()
     }
 
-    /// Default number of threads created in a sample.
+    /// Returns the default number of threads created in a sample.
     pub(super) fn starts(self) -> u64 {
         match self {
             Self::Table => 1000,
@@ -30,7 +30,7 @@ impl Part {
         }
     }
 
-    /// Default number of samples per lane.
+    /// Returns the default number of samples per lane.
     pub(super) fn rounds(self) -> usize {
         match self {
             Self::Table => 1,
@@ -51,7 +51,7 @@ pub(crate) struct Plan {
     pub(crate) starts: Option<u64>,
     pub(crate) rounds: Option<usize>,
     pub(crate) seed: u64,
-    /// The knobs of every part.
+    /// The settings that apply to every part.
     pub(crate) knobs: Knobs,
 }
 
@@ -60,7 +60,8 @@ impl Plan {
         Turns { what, rounds: self.rounds.unwrap_or(part.rounds()), seed: self.seed }
     }
 
-    /// The cell of all parts except the table: the first P and the last C, by default 1 and 10.
+    /// Returns the cell of all parts except the table: the first P and the last C, by default 1 and
+    /// 10.
     pub(crate) fn cell(&self, part: Part) -> Cell {
         let (toplevel, children) = (self.toplevel.first(), self.children.last());
         Cell {
@@ -70,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// The request as text, for the report.
+    /// Returns the request as text, for the report.
     pub(super) fn parameters(&self) -> Parameters {
         let parts: Vec<String> = self.parts.iter().map(|part| part.name()).collect();
         let models: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();

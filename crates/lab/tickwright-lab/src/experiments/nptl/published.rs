@@ -1,5 +1,5 @@
-//! The figures of `nptl.toml`: those that were published in 2002, and the goals of this project's
-//! models.
+//! The figures of `nptl.toml`: the figures that were published in 2002, and the goals of this
+//! project's models.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// NGPT's time divided by NPTL's.
+    /// Returns NGPT's time divided by NPTL's.
     pub(crate) fn lost(&self) -> f64 {
         self.ratios.iter().find(|ratio| ratio.slow == "NGPT").map_or(0.0, |ratio| ratio.times)
     }
@@ -43,7 +43,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// The models that represent the two systems.
+    /// Returns the models that represent the two systems.
     pub(crate) fn models(&self) -> Option<(Model, Model)> {
         model_of(&self.slow).zip(model_of(&self.fast))
     }
@@ -67,7 +67,7 @@ impl Target {
     }
 }
 
-/// The model that represents a system of 2002.
+/// Returns the model that represents a system of 2002.
 pub(crate) fn model_of(system: &str) -> Option<Model> {
     Model::ALL.iter().copied().find(|model| model.then() == Some(system))
 }

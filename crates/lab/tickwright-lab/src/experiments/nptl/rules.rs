@@ -12,8 +12,8 @@ pub(crate) struct Share {
     pub(crate) slots: usize,
 }
 
-/// Divides starts and threads as in the original: toplevel thread i of P takes the remaining number
-/// divided by P - i. There are at most `threads` toplevel threads.
+/// Divides starts and threads as in the original: of P toplevel threads, number i takes the
+/// remaining number divided by P - i. There are at most `threads` toplevel threads.
 pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share> {
     let toplevel = toplevel.clamp(1, threads.max(1));
     let (mut starts, mut threads) = (starts, threads.max(1));
@@ -64,13 +64,13 @@ pub(crate) trait Maker: Clone + Send + 'static {
     type Thread: Send + 'static;
 
     /// # Errors
-    /// The reason why no thread was created.
+    /// If no thread was created. The error is the reason.
     fn create<B: FnOnce() -> usize + Send + 'static>(&self, body: B) -> Result<Self::Thread, String>;
 
     /// Joins a thread. Returns the return value of its body.
     ///
     /// # Errors
-    /// The reason why the thread cannot be joined.
+    /// If the thread cannot be joined. The error is the reason.
     fn join(&self, thread: Self::Thread) -> Result<usize, String>;
 }
 
@@ -93,7 +93,7 @@ where
     }
 }
 
-/// The body of a thread that returns at once; joining the thread returns 1.
+/// Returns the body of a thread that returns 1 at once.
 pub(crate) fn at_once(_: usize, _: u64) -> fn() -> usize {
     || 1
 }
@@ -102,7 +102,8 @@ pub(crate) fn at_once(_: usize, _: u64) -> fn() -> usize {
 /// values of all created threads.
 ///
 /// # Errors
-/// The first failure. After an error, all created threads are still joined.
+/// If a thread cannot be created or joined. The error is the first failure, and all created threads
+/// are still joined.
 pub(crate) fn whole<M: Maker>(maker: &M, shares: &[Share], bodies: &impl Bodies) -> Result<usize, String> {
     let fault = Arc::new(Mutex::new(None));
     let mut toplevel = Vec::with_capacity(shares.len());

@@ -1,5 +1,5 @@
-//! The table: every column in every cell, in turns and in random order, so that disturbances of the
-//! host affect all columns alike.
+//! The table: every column is sampled in every cell, alternately and in random order, so that
+//! disturbances of the host affect all columns alike.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -16,12 +16,12 @@ use crate::progress::Progress;
 use crate::rounds::Rounds;
 use crate::stats::{self, Summary};
 
-/// One cell. The number of samples is equal in all columns. Samples are in ns per creation.
+/// One cell. All columns have the same number of samples, in ns per creation.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) toplevel: usize,
     pub(crate) children: usize,
-    /// The samples of each column, one for each round.
+    /// The samples of each column, one sample per round.
     pub(crate) ns: Vec<Vec<f64>>,
 }
 
@@ -38,22 +38,22 @@ pub(crate) struct Table {
     pub(crate) cells: Vec<Measured>,
 }
 
-/// The two published summaries, each with the dimension of its rows. The other dimension is reduced
-/// to its least time.
+/// The two published summaries, each with the dimension of its rows. For each row, the summary has
+/// the least time over the other dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Toplevel,
     Children,
 }
 
-/// Number of threads that check themselves in each corner.
+/// The number of threads that check themselves in each corner of the table.
 const VERIFIED: u64 = 100;
 
-/// Runs the table. After a signal, the missing samples are left out: a cell is measured on every
-/// column or on none.
+/// Runs the table. After a signal, incomplete cells are left out, so that a cell is measured on
+/// every column or on none.
 ///
 /// # Errors
-/// A thread that was not created, was not joined, or returned a wrong value.
+/// If a thread was not created, was not joined, or returned a wrong value.
 pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
     let cell = plan.cell(Part::Table);
     let of = |(toplevel, children)| Measured { toplevel, children, ns: vec![Vec::new(); plan.columns.len()] };
@@ -95,7 +95,7 @@ pub(crate) fn run(plan: &Plan, clock: OsClock) -> Result<Table, LabError> {
     Ok(table)
 }
 
-/// The corners of the table.
+/// Returns the corners of the table.
 fn ends(plan: &Plan) -> Vec<(usize, usize)> {
     let ends = |keys: &[usize]| {
         let mut ends: Vec<usize> = keys.first().into_iter().chain(keys.last()).copied().collect();
@@ -106,7 +106,8 @@ fn ends(plan: &Plan) -> Vec<(usize, usize)> {
     toplevel.iter().flat_map(|&p| children.iter().map(move |&c| (p, c))).collect()
 }
 
-/// Runs threads of each model that check themselves, in the corners. Returns their number.
+/// In the corners of the table, runs threads of each model that check themselves. Returns the
+/// number of these threads.
 fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     let mut threads = 0;
     let starts = VERIFIED.min(plan.cell(Part::Table).starts);
@@ -119,7 +120,7 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// Creates few threads on each column in the corners of the table. Their times do not count.
+/// Creates a few threads on each column in the corners of the table. Their times do not count.
 fn warm_up(plan: &Plan, starts: u64, clock: OsClock) -> Result<(), LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
     for &column in &plan.columns {
@@ -137,7 +138,7 @@ impl Table {
         self.columns.iter().position(|other| *other == column)
     }
 
-    /// The samples of one column in a cell.
+    /// Returns the samples of one column in a cell.
     pub(crate) fn cell(&self, column: Column, toplevel: usize, children: usize) -> &[f64] {
         let is = |cell: &&Measured| (cell.toplevel, cell.children) == (toplevel, children);
         let samples = || self.cells.iter().find(is)?.ns.get(self.at(column)?);
@@ -151,8 +152,8 @@ impl Table {
         }
     }
 
-    /// A figure of a published summary: the least median over the other dimension. `None` if
-    /// nothing was measured.
+    /// Returns a figure of a published summary: the least median over the other dimension. Returns
+    /// `None` if nothing was measured.
     pub(crate) fn least(&self, column: Column, by: By, key: usize) -> Option<f64> {
         let samples: Vec<&[f64]> = match by {
             By::Toplevel => self.children.iter().map(|&c| self.cell(column, key, c)).collect(),
@@ -161,18 +162,19 @@ impl Table {
         samples.into_iter().filter_map(stats::median).min_by(f64::total_cmp)
     }
 
-    /// Ratio of the times of `slow` to those of `fast`, one figure per complete round. A round's
-    /// time is the sum over P of the least times over C.
+    /// Returns the ratio of the times of `slow` to the times of `fast`, from one figure per
+    /// complete round. A round's time is the sum over P of the least times over C.
     pub(crate) fn ratio(&self, slow: Column, fast: Column) -> Option<Summary> {
         stats::ratios(&self.sums(slow)?, &self.sums(fast)?)
     }
 
-    /// The ratio of the times in one cell.
+    /// Returns the ratio of the times in one cell.
     pub(crate) fn cell_ratio(&self, slow: Column, fast: Column, cell: (usize, usize)) -> Option<Summary> {
         stats::ratios(self.cell(slow, cell.0, cell.1), self.cell(fast, cell.0, cell.1))
     }
 
-    /// Sums over P of the least times over C, for each round in which every cell was measured.
+    /// Returns the sums over P of the least times over C, for each round in which every cell was
+    /// measured.
     fn sums(&self, column: Column) -> Option<Vec<f64>> {
         let at = self.at(column)?;
         let rounds = self.cells.iter().map(|cell| cell.ns[at].len()).min()?;

@@ -1,4 +1,5 @@
-//! Sections on the table: the published ratios beside ours, the two summaries, the goals.
+//! Sections about the table: the published ratios compared with ours, the two summaries, and the
+//! goals.
 
 use super::column::Column;
 use super::published::{Published, Ratio, model_of};
@@ -55,7 +56,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     findings
 }
 
-/// The sections of the report. `findings` are the result of [`findings`].
+/// The sections of the report. `findings` is the result of [`findings`].
 pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding]) -> Vec<Section> {
     let mut models = Rows::new().column("model", Format::Text).column("its threads", Format::Text);
     for column in &table.columns {

@@ -165,7 +165,7 @@ fn a_thread_that_returns_something_else_is_an_error() {
     assert_eq!(two.body(0, 0)(), 2);
 }
 
-/// A table of two columns, one of which takes `factor` times as long.
+/// Returns a table of two columns, one of which takes `factor` times as long.
 pub(super) fn made_up(rounds: u32, factor: f64) -> Table {
     let cell = |(toplevel, children, ns): (usize, usize, f64)| {
         let fast: Vec<f64> = (1..=rounds).map(|round| ns + f64::from(round)).collect();
@@ -224,7 +224,7 @@ fn numbers_of_threads_are_read_and_refused() {
     assert_eq!((Column::parse("mn"), Column::parse("m:n")), (many.clone(), many));
 }
 
-/// The manager ends with its threads, and a body that panics is an error of the join.
+/// The manager ends after its threads, and if a body panics, the join returns an error.
 #[test]
 fn a_manager_creates_joins_and_ends() {
     let manager = Manager::start(model::start(Model::Manager, &Knobs::default()).unwrap()).unwrap();
@@ -233,7 +233,7 @@ fn a_manager_creates_joins_and_ends() {
         let inner = maker.clone();
         let thread = maker.create(move || inner.join(inner.create(move || i).unwrap()).unwrap()).unwrap();
         assert_eq!(maker.join(thread), Ok(i));
-        // Nobody joins this one.
+        // Nobody joins this thread.
         drop(maker.create(|| 0).unwrap());
     }
     let thread = maker.create(|| std::panic::resume_unwind(Box::new(()))).unwrap();

@@ -8,10 +8,10 @@ use super::rules::at_once;
 use crate::clock::OsClock;
 use crate::error::LabError;
 
-/// Time of all creations in one cell, in ns. All threads of the cell must have run.
+/// Returns the time of all creations in one cell, in ns. All threads of the cell must have run.
 ///
 /// # Errors
-/// A thread that was not created, was not joined, or returned a wrong value.
+/// If a thread was not created, was not joined, or returned a wrong value.
 pub(crate) fn create(column: Column, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, LabError> {
     let wrong = |why: String| {
         let Cell { toplevel, children, .. } = cell;

@@ -17,17 +17,16 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// Runs a cell in which each thread checks itself. A thread must have an id of its own. A thread
-/// must be registered while it lives. A thread must run on its own
-/// stack, apart from the stack of the thread that creates and joins it. Returns the number of
-/// threads that passed.
+/// Runs a cell in which each thread checks itself. A thread must have its own id, and must be
+/// registered while it lives. It must run on its own stack, separate from the stack of the thread
+/// that creates and joins it. Returns the number of threads that passed.
 ///
 /// # Errors
-/// The first check that failed.
+/// If a check failed. The error describes the first one.
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);
-    // The creating thread, which also joins later, calls this function.
+    // The creating thread, which later joins the created threads, calls this function.
     let bodies = move |_: usize, _: u64| {
         let (notes, creators) = (Arc::clone(&notes), this_thread::stack());
         move || {
@@ -70,8 +69,8 @@ fn look(creators: Option<&Range<usize>>) -> Result<u64, String> {
     Ok(id.to_bits())
 }
 
-/// Checks that `address` is on the thread's own stack, and that this stack is apart from its
-/// creator's.
+/// Checks that `address` is on the thread's own stack, and that this stack is separate from its
+/// creator's stack.
 pub(super) fn stands(
     address: usize,
     own: &Range<usize>,

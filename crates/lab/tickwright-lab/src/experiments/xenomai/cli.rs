@@ -57,7 +57,8 @@ pub(crate) struct XenomaiArgs {
 }
 
 impl XenomaiArgs {
-    /// Returns the structures that take part, and notes on named structures that cannot.
+    /// Returns the structures that run, and notes on structures that the user named but that cannot
+    /// run.
     fn select(&self, timers: usize) -> Result<(Vec<&'static Structure>, Vec<String>), LabError> {
         let (able, unable): (Vec<&'static Structure>, Vec<_>) =
             registry::select(&self.structures)?.into_iter().partition(|structure| takes_part(structure));
@@ -173,14 +174,16 @@ impl Experiment for XenomaiArgs {
 /// another workload.
 ///
 /// # Errors
-/// The structures that did not reproduce the experiment, with the reasons.
+/// If a structure did not reproduce the experiment. The error names all such structures, with the
+/// reasons.
 pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     let missed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Missed);
     let missed: Vec<String> = missed.map(|finding| format!("{}: {}", finding.about, finding.here)).collect();
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 
-/// Whether a structure supports the experiment: exact head, second entry, and delivery on the tick.
+/// Whether a structure supports the experiment, which needs an exact head, the entry after the
+/// head, and delivery on the tick.
 fn takes_part(structure: &Structure) -> bool {
     structure.second && structure.exact_head && structure.ties.exact()
 }

@@ -5,8 +5,8 @@ use super::log::{Event, Log};
 use super::workload::{Toggle, Workload};
 use crate::structures::candidate::BenchQueue;
 
-/// Runs one operation between two readings of the probe. A function would be compiled once for each
-/// place and each structure.
+/// Runs one operation between two readings of the probe. This is a macro and not a function,
+/// because a function would be compiled for each call and each structure.
 macro_rules! time {
     ($probe:expr, $op:expr, $operation:expr) => {{
         let before = $probe.begin();
@@ -25,14 +25,15 @@ pub(crate) struct Wake {
     pub(crate) shot: Option<u64>,
 }
 
-/// What the handler works on and records.
+/// The state that the handler works on and records.
 pub(crate) struct Kernel<'a> {
     pub(crate) work: &'a mut Workload,
     pub(crate) probe: Probe<'a>,
     pub(crate) log: &'a mut Log,
 }
 
-/// A queue whose interrupt handler is one call. The driver around it is compiled once.
+/// A queue whose interrupt handler is a single virtual call, so that the driver around it is
+/// compiled once.
 pub(crate) trait Handled: BenchQueue {
     /// Serves every timer that is due at `now`, then programs the next shot. `now` is the only
     /// clock reading, taken at entry.
@@ -50,7 +51,7 @@ fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'
     let mut ticks = 0;
     let mut urgent = false;
     // Each timer is re-armed after `now`, so it ticks at most once in this call. If more timers
-    // tick than exist, the queue is broken, and the oracle reports the fault.
+    // tick than exist, the queue is broken, so the loop stops and the oracle reports the fault.
     while ticks <= work.timers().len() as u32 {
         let Some(_due) = time!(probe, Op::Head, queue.look_at_head()).filter(|expiry| *expiry <= now) else {
             break;
@@ -87,16 +88,15 @@ fn wake<Q: BenchQueue>(queue: &mut Q, Kernel { work, probe, log }: &mut Kernel<'
     Wake { ticks, shot }
 }
 
-/// The kernel asks whether the hardware is set for the timer that starts or stops. Within the tick
-/// the answer has no effect, because the hardware is set once at the end. This code asks too,
-/// because the kernel does.
+/// Checks whether the hardware is set for the timer that starts or stops, as the kernel does.
+/// Within the tick the answer has no effect, because the hardware is set once at the end.
 fn heading_check<Q: BenchQueue>(queue: &mut Q, probe: &mut Probe<'_>) {
     core::hint::black_box(time!(probe, Op::Head, queue.head()));
 }
 
 /// Sets the hardware. While urgent work is pending, the host tick must not interrupt it, so the
-/// hardware is set for the timer after the host tick. The hardware is set for the head when the
-/// work is done. Here the work takes no time.
+/// hardware is set for the timer after the host tick. When the work is done, which takes no time
+/// here, the hardware is set for the head.
 fn program<Q: BenchQueue>(
     work: &Workload,
     queue: &mut Q,

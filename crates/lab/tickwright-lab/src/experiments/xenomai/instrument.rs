@@ -1,7 +1,7 @@
 //! Times each operation and stores the readings.
 //!
 //! A timed operation costs two clock readings and one store. Statistics are computed from the
-//! stored samples between slices, when nothing is measured.
+//! stored samples between slices, so that this work is not measured.
 
 use crate::clock::Meter;
 use crate::stats::Distribution;
@@ -23,7 +23,7 @@ impl Op {
     /// All operations, in the order of the published tables.
     pub(crate) const ALL: [Self; 4] = [Self::Head, Self::Second, Self::Insert, Self::Remove];
 
-    /// The operation's name in the published tables.
+    /// Returns the operation's name in the published tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Head => "head",
@@ -38,7 +38,7 @@ impl Op {
 pub(crate) type Counts = [u64; 4];
 
 /// Counts each operation, and reads a clock before and after it if there is one. The probe is a
-/// value and not a type, so that the handler is compiled once for each structure.
+/// value and not a type parameter, so that the handler is compiled only once per structure.
 #[derive(Default)]
 pub(crate) struct Probe<'a> {
     timing: Option<(&'a dyn Meter, &'a mut Samples)>,
@@ -46,7 +46,7 @@ pub(crate) struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// A probe that reads `meter` and stores the readings in `samples`.
+    /// Creates a probe that reads `meter` and stores the readings in `samples`.
     pub(crate) fn timing(meter: &'a dyn Meter, samples: &'a mut Samples) -> Self {
         Self { timing: Some((meter, samples)), counts: [0; 4] }
     }
@@ -72,7 +72,7 @@ impl<'a> Probe<'a> {
         self.timing.as_ref().is_some_and(|(_, samples)| samples.stored.len() >= samples.limit)
     }
 
-    /// Number of calls so far, per operation.
+    /// Returns the number of calls so far, per operation.
     pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
@@ -88,7 +88,7 @@ pub(crate) struct Samples {
 impl Samples {
     const LONGEST: u64 = (1 << 30) - 1;
 
-    /// Reserves room for `limit` samples, plus those of one wake-up with `timers` timers.
+    /// Reserves room for `limit` samples, plus the samples of one wake-up with `timers` timers.
     pub(crate) fn new(limit: usize, timers: usize) -> Self {
         // The memory is written once, so that its pages are present before the first slice.
         let mut stored = vec![0; limit + 5 * timers + 8];
@@ -138,7 +138,8 @@ impl Stats {
         &self.overall
     }
 
-    /// The distributions and their names, in the order of the published tables; the total is last.
+    /// Returns the distributions and their names, in the order of the published tables; the total
+    /// is last.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, &Distribution)> {
         Op::ALL.into_iter().map(|op| (op.name(), self.of(op))).chain([("overall", self.overall())])
     }

@@ -12,7 +12,7 @@ pub(crate) enum Event {
         id: u32,
         /// The deadline that the queue returned, in ns.
         expiry: u64,
-        /// Number of missed periods, as counted by the driver.
+        /// The number of missed periods, as counted by the driver.
         overruns: u64,
     },
     Started {
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Deferred {
         second: Option<u64>,
     },
-    /// The handler returned; the hardware is set for the head.
+    /// The handler returned, and the hardware is set for the head.
     Programmed {
         head: Option<u64>,
     },

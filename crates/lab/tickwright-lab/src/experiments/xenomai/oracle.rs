@@ -1,5 +1,5 @@
-//! The oracle: a second model of the experiment, built on std's ordered set alone. It replays an
-//! event log and returns the first wrong event.
+//! The oracle: a second model of the experiment, which uses only the ordered set of the standard
+//! library. It replays an event log and returns the first wrong event.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -51,8 +51,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// The state of a queue that promises `ties`. The armed timers of `work` were inserted in the
-    /// order of their numbers.
+    /// Creates the state of a queue that promises `ties`. The armed timers of `work` were inserted
+    /// in the order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {
@@ -88,20 +88,20 @@ impl Oracle {
         self.pending.iter().nth(nth).map(|(expiry, ..)| *expiry)
     }
 
-    /// The first pending timer, if it is due.
+    /// Returns the first pending timer, if it is due.
     fn due(&self) -> Option<(u64, u32)> {
         self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
     }
 
-    /// Whether timer `id` may be delivered first: it is pending, its deadline is also `first`, and
-    /// the queue may deliver equal deadlines in any order.
+    /// Whether timer `id` is allowed to be delivered first: it is pending, its deadline is also
+    /// `first`, and the queue may deliver equal deadlines in any order.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)
     }
 
-    /// Number of missed periods between `expected` and now, and the next point of the grid. Walks
-    /// along the grid, point by point.
+    /// Returns the number of missed periods between `expected` and now, and the next point of the
+    /// grid. Walks along the grid point by point.
     fn overruns(&self, id: u32, expected: u64) -> (u64, u64) {
         let period = self.periods[id as usize];
         let mut missed = 0;
@@ -126,7 +126,8 @@ impl Oracle {
         Ok(verified)
     }
 
-    /// Replays one event. If the event is wrong, returns the expected event and the found one.
+    /// Replays one event. If the event is wrong, returns the expected event and the event that was
+    /// found.
     fn step(&mut self, event: Event, verified: &mut Verified) -> Result<(), (String, String)> {
         match event {
             Event::Woke { now } => {

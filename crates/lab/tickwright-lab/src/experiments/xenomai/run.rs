@@ -1,5 +1,5 @@
-//! The whole experiment. Structures take turns in short slices, and each slice is verified before
-//! the next one begins.
+//! The whole experiment. Structures run alternately in short slices, and each slice is verified
+//! before the next one begins.
 
 use core::time::Duration;
 
@@ -49,18 +49,18 @@ pub(crate) struct Plan {
     pub(crate) wait: Wait,
     /// The duration of the run on each structure's own clock.
     pub(crate) duration: Duration,
-    /// Whether a clock is read around each operation. In real time it always is.
+    /// Whether a clock is read around each operation. In real time, this is always so.
     pub(crate) instrument: bool,
-    /// The structures that take turns.
+    /// The structures that run alternately.
     pub(crate) structures: Vec<&'static Structure>,
-    /// Notes on named structures that cannot take part.
+    /// Notes on structures that the user named but that cannot run.
     pub(crate) left_out: Vec<String>,
 }
 
 impl Plan {
-    /// Length of one slice on a structure's clock, in ns. Slices are short, so that a drifting host
-    /// affects all structures alike. A run has at least eight slices, because an interval of the
-    /// median needs six samples.
+    /// Returns the length of one slice on a structure's clock, in ns. Slices are short, so that a
+    /// drifting host affects all structures alike. A run has at least eight slices, because an
+    /// interval of the median needs six samples.
     pub(crate) fn slice_ns(&self) -> u64 {
         let longest = match self.mode {
             Mode::Real => Duration::from_secs(2),
@@ -109,15 +109,15 @@ struct Sample {
     means: [f64; 4],
 }
 
-/// Limits for the events and samples in one piece of a slice. A piece that comes near a limit ends
-/// early, and the next piece continues.
+/// Limits for the events and samples in one piece of a slice. A piece that comes close to a limit
+/// ends early, and the next piece continues the slice.
 const EVENTS: usize = 160_000;
 const SAMPLES: usize = 256_000;
 
 /// Runs the plan. An interrupted slice counts in the totals, but its round counts in no ratio.
 ///
 /// # Errors
-/// The first slice whose log differs from the oracle.
+/// If the log of a slice differs from the oracle's. The error describes the first such slice.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {
     lab.notes.extend(plan.left_out.iter().cloned());
     let _slack = (plan.mode == Mode::Real).then(|| punctual(&mut lab.notes));
@@ -152,7 +152,7 @@ pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError>
     Ok(lanes.into_iter().map(|(lane, _)| lane).collect())
 }
 
-/// The state that the structures use in turn.
+/// The state that all structures use, one after the other.
 struct Driver<'a> {
     plan: &'a Plan,
     meter: &'a dyn Meter,
@@ -177,7 +177,7 @@ impl Driver<'_> {
             }
         }
         let all = if self.plan.instrument { spent.iter().sum() } else { ns(handler) };
-        // NaN without calls or without ticks, since 0 / 0 is NaN.
+        // Without calls or without ticks the result is NaN, because 0 / 0 is NaN.
         let mean = |op: Op| spent[op as usize] as f64 / calls[op as usize] as f64;
         let means = if self.plan.instrument { Op::ALL.map(mean) } else { [f64::NAN; 4] };
         Ok(Sample { per_tick: all as f64 / ticks as f64, means })
@@ -205,7 +205,7 @@ impl Driver<'_> {
     }
 }
 
-/// A piece that runs once its candidate type is known.
+/// A piece of a slice, to be run when the type of the candidate is known.
 struct Turn<'t, 'a> {
     driver: &'t mut Driver<'a>,
     work: &'t mut Workload,
@@ -227,7 +227,7 @@ impl Turn<'_, '_> {
         let Self { driver: Driver { plan, meter, samples, log }, work, length } = self;
         let (mut real, mut simulated) = (Real::new(plan.wait == Wait::Spin), Virtual::default());
         let stop = &interrupt::requested;
-        // Where each operation is timed alone, the machine's calls are not.
+        // If each operation is timed separately, the machine's calls are not timed.
         if let (Mode::Virtual, false) = (plan.mode, plan.instrument) {
             let kernel = Kernel { work, probe: Probe::default(), log };
             return drive(queue, kernel, length, &mut simulated, *meter, stop);

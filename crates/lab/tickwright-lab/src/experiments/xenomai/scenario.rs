@@ -1,5 +1,5 @@
-//! Workload and published figures as data: from `scenarios/xenomai.toml` or a file of the same
-//! form, and from `xenomai.toml`.
+//! Data of the experiment. The workload is in `scenarios/xenomai.toml` or in a file of the same
+//! form, and the published figures are in `xenomai.toml`.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ struct HostTick {
 pub(crate) struct Published {
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) source: String,
-    /// Heads per insert.
+    /// Head reads per insert.
     pub(crate) head_to_insert: f64,
     pub(crate) machines: Vec<Machine>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Machine {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
-    /// The family of this project that is the same structure.
+    /// The family of this project that has the same structure.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) family: String,
     /// Mean ns per operation, by `Op as usize`; NaN for operations that were never called.
@@ -92,8 +92,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Time in the queue per tick, in ns. The number of ticks follows from the counts; the parent
-    /// module has the formulas.
+    /// Returns the time in the queue per tick, in ns. The number of ticks follows from the counts;
+    /// the parent module has the formulas.
     pub(crate) fn per_tick(&self) -> f64 {
         let timer_ticks = self.inserts.saturating_sub(self.seconds) as f64 / 1.25;
         self.run_ns as f64 / (timer_ticks + self.seconds as f64)
@@ -101,10 +101,10 @@ impl Row {
 }
 
 impl Scenario {
-    /// The scenario that is built into the program.
+    /// Returns the scenario that is built into the program.
     ///
     /// # Errors
-    /// None in a program whose tests pass.
+    /// If the file has a mistake. The tests show that it has none.
     pub(crate) fn built_in() -> Result<Self, LabError> {
         let text = include_str!("../../../../../../scenarios/xenomai.toml");
         scenario::parse("scenarios/xenomai.toml", text)
@@ -113,7 +113,7 @@ impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
-    /// The file cannot be read, or it contains a mistake; the error names file, line and key.
+    /// If the file cannot be read or has a mistake. The error names the file, the line and the key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
         scenario::parse(&path.display().to_string(), &scenario::read(path)?)
     }
@@ -131,7 +131,7 @@ impl Scenario {
     }
 }
 
-/// The family in a structure id: the part before the slash.
+/// Returns the family in a structure id: the part before the slash.
 pub(crate) fn family(structure: &str) -> &str {
     structure.split_once('/').map_or(structure, |(family, _)| family)
 }

@@ -16,7 +16,7 @@ pub(crate) struct Slice {
     pub(crate) ticks: u64,
     /// Number of wake-ups, which are calls of the handler.
     pub(crate) wakes: u64,
-    /// Sum over all wake-ups of the number of armed timers.
+    /// The sum, over all wake-ups, of the number of armed timers.
     pub(crate) armed: u64,
     pub(crate) counts: Counts,
     /// Time from the first sleep to the end.
@@ -54,7 +54,7 @@ pub(crate) fn drive<M: Machine + ?Sized>(
     meter: &dyn Meter,
     stop: &dyn Fn() -> bool,
 ) -> Slice {
-    // The order is that of the numbers, as in the oracle.
+    // Timers are inserted in the order of their numbers, as in the oracle.
     for (id, timer) in (0..).zip(kernel.work.timers()).filter(|(_, timer)| timer.armed) {
         queue.insert(id, timer.expected);
     }

@@ -1,4 +1,4 @@
-//! Tables of the report: the experiment's own tables, and the published figures beside ours.
+//! Tables of the report: the experiment's own tables, and the published figures compared with ours.
 
 use super::instrument::Op;
 use super::run::{Lane, Mode, Plan, Wait};
@@ -14,7 +14,7 @@ use crate::stats::{self, Distribution, Verdict};
 /// The percentiles in the tables.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// Lanes and their median time per tick, in ascending order.
+/// Returns the lanes and their median time per tick, in ascending order.
 fn ranked(lanes: &[Lane]) -> Vec<(&Lane, f64)> {
     let mut ranked: Vec<_> =
         lanes.iter().filter_map(|lane| Some((lane, stats::median(&lane.per_tick)?))).collect();
@@ -27,7 +27,8 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
     lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
 }
 
-/// The main finding, each structure relative to the fastest, and whether each run is accepted.
+/// Returns the main finding, a finding for each structure relative to the fastest one, and whether
+/// each run is accepted.
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
     let published = |finding: Finding| match plan.published.machines.first() {
@@ -53,8 +54,8 @@ pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     findings
 }
 
-/// Whether the structure that was published as the fastest is shown to be faster than each other
-/// published one, in the storage in which it ran here.
+/// Returns whether this run shows that the structure that was published as the fastest is faster
+/// than each other published structure, in the storage in which it ran here.
 fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Claim {
     if acceptances.iter().any(|(_, acceptance)| acceptance.verdict() == Verdict::Missed) {
         return Claim::Open;
@@ -85,7 +86,7 @@ fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)])
     }
 }
 
-/// One line per machine, such as `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
+/// Returns one line per machine, such as `Core i7: heap2 419 ns a tick, rb-cached 1.12x`.
 fn published_order(machine: &Machine) -> String {
     let mut rows: Vec<(&str, f64)> =
         machine.structures.iter().map(|row| (row.family.as_str(), row.per_tick())).collect();
@@ -95,8 +96,8 @@ fn published_order(machine: &Machine) -> String {
     format!("{}: {first} {least:.0} ns a tick{others}", machine.name)
 }
 
-/// Finds the structure with the cheapest tick. There is no conclusion if the run of a lane is not
-/// accepted, because its figures describe another workload.
+/// Finds the structure with the cheapest tick. If the run of a lane is not accepted, there is no
+/// conclusion, because the lane's figures describe another workload.
 fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
     let about = "the structure with the cheapest kernel tick, ~500 timers";
     let refused = acceptances.iter().filter(|(_, acceptance)| acceptance.verdict() == Verdict::Missed);
@@ -162,7 +163,7 @@ fn conditions(plan: &Plan) -> String {
     )
 }
 
-/// The figures that the experiment printed, and percentiles.
+/// Returns the figures that the experiment printed, and percentiles.
 fn operations(lanes: &[Lane]) -> Table {
     let mut table = Table::new()
         .columns(["structure", "operation"], Format::Text)
@@ -185,7 +186,7 @@ fn operations(lanes: &[Lane]) -> Table {
     table
 }
 
-/// The measured counts beside the model's predictions.
+/// Returns the measured counts compared with the model's predictions.
 fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
     let mut table = Table::new()
         .column("", Format::Text)
@@ -219,10 +220,10 @@ fn accepted(plan: &Plan, lanes: &[Lane]) -> Section {
     Section::new("Was it the experiment?").table(table).text(late)
 }
 
-/// Maximum number of points of a curve.
+/// The maximum number of points of a curve.
 const POINTS: usize = 120;
 
-/// Time per tick, and how it varies during the run.
+/// Returns the time per tick, and how it varies during the run.
 fn per_tick(plan: &Plan, lanes: &[Lane], ticks: &[&Series]) -> Section {
     let title = if plan.instrument { "Time in the queue per tick" } else { "Time of the handler per tick" };
     let y = Axis::log("ns per tick", Format::Ns);
@@ -241,7 +242,7 @@ fn per_tick(plan: &Plan, lanes: &[Lane], ticks: &[&Series]) -> Section {
     Section::new(title).table(default::table(ticks)).plot(by_structure).plot(plot)
 }
 
-/// Each structure relative to the fastest, and the main finding.
+/// Returns each structure's time relative to the fastest structure, and the main finding.
 fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
     let Some((answer, others)) = findings.split_first() else { return Section::default() };
     let ratios: Vec<Finding> = others.iter().filter(|finding| finding.figure.is_some()).cloned().collect();
@@ -272,7 +273,8 @@ const COMPARED: [Compared; 7] = [
     ("remove", |row| Some(row.avg[3]), |lane| average(lane.stats.as_ref()?.of(Op::Remove))),
     ("overall", |row| Some(row.overall), |lane| average(lane.stats.as_ref()?.overall())),
     ("a tick", |row| Some(row.per_tick()), |lane| stats::median(&lane.per_tick)),
-    // One percent of a second is 10,000 us. In virtual time only the driver's sleeps take time.
+    // One percent of a second is 10,000 us. In virtual time, only the driver's sleeps take time, so
+    // there is no figure.
     (
         "us a second",
         |row| Some(row.share_percent * 1e4),
@@ -293,7 +295,8 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
     }
-    // Here the reference is the first lane of the same family as the published reference.
+    // The reference here is the first lane whose family is the same as that of the published
+    // reference.
     let reference = machines.first().and_then(|machine| machine.structures.first());
     let heap = lanes.iter().find(|lane| reference.is_some_and(|row| row.family == family(lane.structure.id)));
     for (name, theirs, ours) in COMPARED {

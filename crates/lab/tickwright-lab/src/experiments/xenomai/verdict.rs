@@ -9,17 +9,17 @@ use crate::stats::Verdict;
 const TOLERANCE: f64 = 0.05;
 
 /// A host keeps up if at least this share of its ticks has a separate wake-up. At 0.95, shared
-/// wake-ups change the ratio of heads to inserts by 4 %. So the tolerance still distinguishes a
-/// wrong driver from a late one.
+/// wake-ups change the ratio of head reads to inserts by 4 %, so the tolerance still distinguishes
+/// a wrong driver from a late one.
 const KEEPS_UP: f64 = 0.95;
 
-/// Minimum number of ticks for a ratio within 5 %.
+/// The minimum number of ticks with which a ratio is precise to 5 %.
 const ENOUGH_TICKS: u64 = 1000;
 
 /// The model's predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prediction {
-    /// Heads per insert on a host that keeps up.
+    /// Head reads per insert on a host that keeps up.
     pub(crate) head_to_insert: f64,
     /// Mean number of armed timers: half of all timers. Without toggles the number stays at its
     /// initial value, a whole number.
@@ -30,8 +30,8 @@ pub(crate) struct Prediction {
 }
 
 impl Prediction {
-    /// Computes the prediction. With p as the toggle probability, the [module](super) has two
-    /// formulas. Inserts are (1 + p/2) T + H, and heads are (3 + p) T + 4 H.
+    /// Computes the prediction by the two formulas of the [module](super). With the toggle
+    /// probability p, there are (1 + p/2) T + H inserts and (3 + p) T + 4 H head reads per second.
     pub(crate) fn of(params: &Params) -> Self {
         let work = Workload::new(params);
         let rate = |period: u64| 1e9 / period as f64;
@@ -48,8 +48,8 @@ impl Prediction {
         }
     }
 
-    /// Heads per insert when ticks share wake-ups. Two of the three heads of a tick are read once
-    /// per wake-up, whatever the number of its ticks.
+    /// Returns the head reads per insert when ticks share wake-ups. Two of the three head reads of
+    /// a tick happen once per wake-up, regardless of the number of ticks in it.
     pub(crate) fn head_to_insert_at(&self, wakes_per_tick: f64) -> f64 {
         self.head_to_insert - 2.0 * (1.0 - wakes_per_tick) / self.inserts_per_tick
     }
@@ -63,8 +63,8 @@ pub(crate) struct Acceptance {
     pub(crate) population: f64,
     /// Wake-ups per tick: 1 if every tick has a separate wake-up.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If it did not, ticks shared wake-ups, and the expected heads per
-    /// insert are fewer.
+    /// Whether the host kept up. If it did not, ticks shared wake-ups, and fewer head reads per
+    /// insert are expected.
     pub(crate) keeps_up: bool,
     /// Deviations from the model; empty if the run is accepted.
     pub(crate) failures: Vec<String>,
@@ -104,7 +104,7 @@ impl Acceptance {
 }
 
 impl Acceptance {
-    /// The verdict: not shown if the run was too short, otherwise held or missed.
+    /// Returns the verdict: not shown if the run was too short, otherwise held or missed.
     pub(crate) fn verdict(&self) -> Verdict {
         match (self.too_short, self.failures.is_empty()) {
             (true, _) => Verdict::NotShown,

@@ -87,12 +87,12 @@ impl Workload {
         }
     }
 
-    /// All timers by number, including the host tick.
+    /// Returns all timers by number, including the host tick.
     pub(crate) fn timers(&self) -> &[Timer] {
         &self.timers
     }
 
-    /// Number of armed timers, without the host tick.
+    /// Returns the number of armed timers, without the host tick.
     pub(crate) fn armed(&self) -> u32 {
         self.armed
     }
@@ -102,7 +102,7 @@ impl Workload {
         self.has_host && id as usize + 1 == self.timers.len()
     }
 
-    /// Deadline of the host tick, if there is one.
+    /// Returns the deadline of the host tick, if there is one.
     pub(crate) fn host_due(&self) -> Option<u64> {
         self.timers.last().filter(|_| self.has_host).map(|host| host.expected)
     }
@@ -120,8 +120,8 @@ impl Workload {
     /// Starts or stops a random timer at `now`, or does neither.
     pub(crate) fn toggle(&mut self, now: u64) -> Option<Toggle> {
         let draw = self.random.next_u64();
-        // The lower half of the draw decides whether a timer is toggled, and the upper half decides
-        // which one.
+        // The lower half of the random number decides whether a timer is toggled, and the upper
+        // half decides which timer.
         if draw as u32 >= self.toggle_below {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What a kernel asks of its time-outs.
+//! The operations that a kernel needs of its queue of time-outs.
 
 use crate::structures::candidate::BenchQueue;
 

@@ -5,12 +5,13 @@ use crate::result::{Section, Table};
 
 const RECORD: &str = include_str!("../../../../../../records/microcontroller.csv");
 
-/// The processor nearest to that of the published figures, and the level that firmware is built at.
+/// The processor that is most similar to that of the published figures, and the usual optimization
+/// level of firmware.
 const PROCESSOR: [&str; 2] = ["Cortex-M0 code", "s"];
 const STRUCTURES: [&str; 4] = ["list", "heap2-bounded", "heap4-bounded", "wheel-small"];
 const OPERATIONS: [&str; 3] = ["insert", "abort", "fire"];
 
-/// Mean instructions of an operation with `n` timers.
+/// Returns the mean instructions of an operation with `n` timers.
 pub(super) fn instructions(structure: &str, n: usize, operation: &str) -> Option<f64> {
     let [processor, level] = PROCESSOR;
     let head = format!("instructions,{processor},{level},{structure},{n},{operation},");
@@ -18,7 +19,7 @@ pub(super) fn instructions(structure: &str, n: usize, operation: &str) -> Option
     row.split(',').next()?.parse().ok()
 }
 
-/// The record, in short.
+/// Returns a short section about the record.
 pub(super) fn section() -> Section {
     let mut table = Table::new()
         .column("instructions", Format::Text)

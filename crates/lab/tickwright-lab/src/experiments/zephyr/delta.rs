@@ -1,5 +1,6 @@
-//! The delta list: each time-out keeps the ticks between the one before it and itself. An insert
-//! walks from the head and subtracts. An abort adds the difference to the next time-out.
+//! The delta list: each time-out stores the number of ticks between the previous time-out and
+//! itself. An insert walks from the head and subtracts. An abort adds the difference to the next
+//! time-out.
 
 use super::backend::BackEnd;
 use super::links::{Node, Rings};
@@ -25,7 +26,8 @@ impl BackEnd for DeltaList {
     fn insert(&mut self, id: u32, ticks: u64) {
         let mut left = ticks;
         let mut at = self.rings.next(self.head);
-        // A time-out of the same tick is passed, so that equals fire in the order of insertion.
+        // The walk passes time-outs of the same tick, so that time-outs of equal ticks fire in the
+        // order of insertion.
         while at != self.head {
             let node = self.rings.node(at);
             if node.ticks > left {

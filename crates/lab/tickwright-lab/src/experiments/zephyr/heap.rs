@@ -1,4 +1,4 @@
-//! The heap: an array of time-outs, each of which knows its place in the array, so that an abort
+//! The heap: an array of time-outs, each of which stores its index in the array, so that an abort
 //! needs no search. Equal ticks have no order. The array has a fixed size.
 
 use super::backend::BackEnd;

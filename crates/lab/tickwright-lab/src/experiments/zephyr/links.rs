@@ -1,7 +1,8 @@
-//! Nodes in rings: the doubly linked list of a kernel. Links are indices as wide as a pointer,
-//! since the lab has no unsafe code, and a node is as large as in a kernel.
+//! Nodes in rings: the doubly linked list of a kernel. Links are indices that are as wide as a
+//! pointer, because the lab has no unsafe code. A node is therefore as large as in a kernel.
 
-/// A time-out. Without the callback, which is its number here, a kernel could not fire it.
+/// A time-out. The callback, which is only a number here, is included because a kernel needs it to
+/// fire the time-out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     next: usize,
@@ -28,19 +29,20 @@ impl Rings {
         &mut self.nodes[at]
     }
 
-    /// The node after `at`: of a head, the first of its ring. After the last comes the head.
+    /// Returns the node after `at`. After a head comes the first node of its ring, and after the
+    /// last node comes the head.
     #[inline]
     pub(super) fn next(&self, at: usize) -> usize {
         self.nodes[at].next
     }
 
-    /// The node before `at`.
+    /// Returns the node before `at`.
     #[inline]
     pub(super) fn previous(&self, at: usize) -> usize {
         self.nodes[at].previous
     }
 
-    /// Puts a node before another one; before a head is at the end of its ring.
+    /// Links a node before another one. The place before a head is the end of its ring.
     #[inline]
     pub(super) fn link_before(&mut self, at: usize, node: usize) {
         let previous = self.nodes[at].previous;

@@ -11,9 +11,9 @@ pub(crate) const FILE: &str = include_str!("zephyr.toml");
 #[serde(deny_unknown_fields)]
 pub(crate) struct Published {
     pub(super) source: String,
-    /// What the documentation says of the list.
+    /// What the documentation says about the list.
     pub(super) claim: String,
-    /// The most time-outs that count as the handful of a device.
+    /// The largest number of time-outs that counts as the "handful" of a device.
     pub(super) handful: usize,
     pub(super) times: Times,
     /// The nodes by the name of the back end.
@@ -30,7 +30,7 @@ pub(super) struct Times {
     pub(super) heap: Ns,
 }
 
-/// ns an operation.
+/// Times in ns per operation.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ns {

@@ -1,4 +1,4 @@
-//! Samples of inserts, aborts and firings, in turns.
+//! Samples inserts, aborts and firings of all back ends, alternately.
 
 use clap::ValueEnum;
 use rand::seq::SliceRandom;
@@ -48,19 +48,20 @@ pub(crate) struct Data {
 
 /// The longest delay, in ticks: a tenth of a second at the 10 kHz of the published run.
 const LONGEST: u64 = 1000;
-/// The kernel is told of the ticks in such steps.
+/// The kernel announces ticks to the queue in steps of this length.
 const STEP: u64 = 32;
-/// Queues that take turns in a sample, so that a reading of the clock is spread over their work.
+/// The number of queues in a sample. The work alternates among them, so that the cost of one
+/// reading of the clock is spread over many operations.
 const QUEUES: usize = 64;
-/// Time-outs in all queues of a sample together, unless one queue has more.
+/// The number of time-outs in all queues of a sample together, unless a single queue has more.
 const TOGETHER: usize = 1024;
 
-/// The names of the operations, by place in [`Times`].
+/// The names of the operations, by index in [`Times`].
 pub(super) const OPERATIONS: [&str; 3] = ["insert", "abort", "fire"];
-/// The name of what [`OPERATIONS`] take together.
+/// The name of the time that all [`OPERATIONS`] take together.
 pub(super) const LIFE: &str = "life";
 
-/// ns an operation. NaN if there was none.
+/// ns per operation. NaN if there was no such operation.
 pub(super) type Times = [f64; 3];
 
 /// All samples of one order and population.
@@ -72,23 +73,23 @@ pub(super) struct Cell {
     pub(super) lanes: Vec<Vec<Times>>,
 }
 
-/// The list beside the best other back end of Zephyr, by whole lives.
+/// The comparison of the list with Zephyr's best other back end, by whole lives.
 #[derive(Debug)]
 pub(super) struct Beside {
     pub(super) n: usize,
     pub(super) best: Subject,
-    /// The list's time in the other's, round by round.
+    /// The list's time divided by the other back end's time, round by round.
     pub(super) ratio: Summary,
     pub(super) verdict: Verdict,
 }
 
 impl Cell {
-    /// ns of an operation.
+    /// Returns the ns per operation, round by round.
     pub(super) fn of(&self, lane: usize, operation: usize) -> Vec<f64> {
         self.lanes[lane].iter().map(|times| times[operation]).collect()
     }
 
-    /// ns of the whole life of a time-out: its insert, and its abort or its firing.
+    /// Returns the ns of the whole life of a time-out: its insert, and its abort or its firing.
     fn lives(&self, lane: usize) -> Vec<f64> {
         let aborted = aborted(self.n) as f64 / self.n as f64;
         let life = |[insert, abort, fire]: &Times| {
@@ -97,7 +98,7 @@ impl Cell {
         self.lanes[lane].iter().map(life).collect()
     }
 
-    /// `None` without the list, a rival or a round.
+    /// Returns `None` without the list, without another back end, or without a round.
     pub(super) fn beside(&self, subjects: &[Subject]) -> Option<Beside> {
         let list = subjects.iter().position(|subject| *subject == Subject::List)?;
         let rivals = (0..subjects.len()).filter(|lane| *lane != list && subjects[*lane].is_zephyrs());
@@ -128,16 +129,17 @@ impl Cell {
     }
 }
 
-/// How many of `n` time-outs are aborted. The others fire.
+/// Returns how many of `n` time-outs are aborted. The others fire.
 fn aborted(n: usize) -> usize {
     n.div_ceil(2)
 }
 
-/// The operations of one queue in one pass: the delays of time-outs 0, 1, ..., and those that are
-/// aborted.
+/// The operations of one queue in one pass: the delays of time-outs 0, 1, ..., and the numbers of
+/// the time-outs that are aborted.
 type Turn = (Vec<u64>, Vec<u32>);
 
-/// The work of a sample. No pass repeats another one, so that no processor learns its branches.
+/// The work of a sample. No pass repeats another pass, so that the processor's branch predictor
+/// cannot learn the work.
 #[derive(Debug)]
 pub(super) struct Work {
     n: usize,
@@ -167,22 +169,22 @@ impl Work {
         self.passes[0].len()
     }
 
-    /// How many inserts, aborts and firings are timed.
+    /// Returns how many inserts, aborts and firings are timed.
     fn counts(&self) -> [usize; 3] {
         let aborted = aborted(self.n);
         [self.n, aborted, self.n - aborted].map(|count| count * self.queues() * (self.passes.len() - 1))
     }
 }
 
-/// What fired, folded into four numbers.
+/// The time-outs that fired, folded into four numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Fired {
     count: u64,
-    /// Of the ticks in order.
+    /// A hash of the ticks in order.
     ticks: u64,
-    /// Of the pairs of time-out and tick, in any order.
+    /// A hash of the pairs of time-out and tick, in any order.
     pairs: u64,
-    /// Of the time-outs in order.
+    /// A hash of the time-outs in order.
     order: u64,
 }
 
@@ -195,7 +197,7 @@ impl Fired {
         self.order = fold(self.order, id.into());
     }
 
-    /// Whether a subject may answer so where the oracle answers `right`.
+    /// Whether this answer is allowed for a subject when the oracle's answer is `right`.
     pub(super) fn is_right(self, right: Self, subject: Subject) -> bool {
         let order = if subject.keeps_order() { self.order } else { right.order };
         Self { order, ..self } == right
@@ -247,10 +249,10 @@ impl Visitor for Pass<'_> {
     }
 }
 
-/// A sample of a subject.
+/// Takes a sample of a subject.
 ///
 /// # Errors
-/// What fired is not what the oracle says.
+/// If other time-outs fired than the oracle says.
 fn sample(
     subject: Subject,
     n: usize,
@@ -266,16 +268,16 @@ fn sample(
     Err(LabError::failed(format!("{name}, N = {n}: {} time-outs fired, not as the oracle says", fired.count)))
 }
 
-/// What fires according to the oracle.
+/// Returns what fires according to the oracle.
 pub(super) fn right(work: &Work) -> Fired {
     let mut queues: Vec<_> = (0..work.queues()).map(|_| Ticking::new(Oracle::default())).collect();
     Pass { work, meter: &crate::clock::FakeMeter::steady(0) }.visit(&mut queues).1
 }
 
-/// Samples all subjects at all populations. After an interruption, some are missing.
+/// Samples all subjects at all populations. After an interruption, some samples are missing.
 ///
 /// # Errors
-/// A wrong answer.
+/// If an answer is wrong.
 pub(super) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Vec<Cell>, LabError> {
     let mut cells = Vec::new();
     let mut turns = Rounds::new(plan.rounds, plan.seed);

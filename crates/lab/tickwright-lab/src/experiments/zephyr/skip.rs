@@ -1,4 +1,4 @@
-//! The skip list of Pugh (1990): eight sorted lists over one another. Each time-out is in the
+//! The skip list of Pugh (1990): eight sorted lists on top of each other. Each time-out is in the
 //! lowest list, and each level has half of the time-outs of the level below.
 
 use super::backend::BackEnd;
@@ -15,7 +15,7 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 pub(super) struct SkipList {
-    /// Time-outs `0..n`, then the head, which ends each list too.
+    /// Time-outs `0..n`, then the head, which also ends each list.
     nodes: Vec<Node>,
     head: usize,
     /// The state of the generator of heights.
@@ -41,7 +41,8 @@ impl SkipList {
         LEVELS.min(1 + self.random.trailing_ones() as usize)
     }
 
-    /// The last node of each level that `passes` accepts. Nodes that it accepts come first.
+    /// Returns the last node of each level that `passes` accepts. In each level, the accepted nodes
+    /// come first.
     #[inline]
     fn before(&self, passes: impl Fn(u64) -> bool) -> [usize; LEVELS] {
         let mut before = [self.head; LEVELS];
@@ -79,7 +80,7 @@ impl BackEnd for SkipList {
         let Node { tick, height, forward, .. } = self.nodes[id];
         let before = self.before(|other| other < tick);
         for (level, mut at) in before.into_iter().enumerate().take(usize::from(height)) {
-            // Time-outs of the same tick may stand before it.
+            // Time-outs of the same tick can precede it.
             while self.nodes[at].forward[level] != id {
                 at = self.nodes[at].forward[level];
             }

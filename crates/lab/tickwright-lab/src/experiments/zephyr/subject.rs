@@ -33,18 +33,19 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Whether time-outs of one tick fire in the order of their insertion, by what its authors say.
+    /// Whether time-outs of one tick fire in the order of their insertion, according to the authors
+    /// of the back end.
     pub(super) fn keeps_order(self) -> bool {
         !matches!(self, Self::Heap | Self::Wheel)
     }
 
-    /// Whether it is a back end of Zephyr.
+    /// Whether the subject is a back end of Zephyr.
     pub(super) fn is_zephyrs(self) -> bool {
         matches!(self, Self::List | Self::Heap | Self::Wheel | Self::SkipList)
     }
 
-    /// Bytes of a time-out with its links, its callback and its tick. The callback is a number as
-    /// wide as a pointer. `None` for a queue that owns its timers.
+    /// Returns the bytes of a time-out with its links, its callback and its tick. The callback is a
+    /// number as wide as a pointer. Returns `None` for a queue that owns its timers.
     pub(super) fn bytes(self) -> Option<usize> {
         match self {
             Self::List => Some(DeltaList::BYTES),
@@ -58,7 +59,7 @@ impl Subject {
         }
     }
 
-    /// Gives `visitor` this number of empty queues with room for `n` time-outs each.
+    /// Passes `queues` empty queues to `visitor`, each with room for `n` time-outs.
     pub(super) fn visit<V: Visitor>(self, queues: usize, n: usize, visitor: V) -> V::Out {
         fn many<B>(queues: usize, new: impl Fn() -> B) -> Vec<B> {
             (0..queues).map(|_| new()).collect()

@@ -9,18 +9,20 @@ use crate::render::Format;
 use crate::result::{Cell, Claim, Finding, Section, Series, Table, default};
 use crate::stats::{self, Bound, TIE, Verdict};
 
-/// The list beside the best other back end, for each population.
+/// Returns the comparison of the list with the best other back end, for each population.
 fn besides(plan: &Plan, data: &Data, order: Order) -> Vec<Beside> {
     let cells = data.cells.iter().filter(|cell| cell.order == order);
     cells.filter_map(|cell| cell.beside(&plan.subjects)).collect()
 }
 
-/// The smallest population from which the list is shown to be slower at every one.
+/// Returns the smallest population from which on the measurements show the list to be slower at
+/// every population.
 fn slower_from(besides: &[Beside]) -> Option<usize> {
     besides.iter().rev().take_while(|of| of.verdict == Verdict::Slower).last().map(|of| of.n)
 }
 
-/// Whether a time that was published as `published` of another one is so here.
+/// Returns whether this run confirms a published ratio of two times, given the verdict on the same
+/// ratio in this run.
 fn claim(published: f64, verdict: Verdict) -> Claim {
     match verdict {
         Verdict::Slower if published > 1.0 => Claim::Holds,
@@ -30,9 +32,9 @@ fn claim(published: f64, verdict: Verdict) -> Claim {
     }
 }
 
-/// The headline, the published ratios, the bytes and the order.
+/// Returns the headline, the published ratios, the bytes and the order.
 pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
-    // The order of the headline favors no structure.
+    // The headline uses the order of the delays that favors no structure.
     let mut all: Vec<Finding> =
         headline(&besides(plan, data, Order::Random), published).into_iter().collect();
     all.extend(ratios(plan, published, data));
@@ -58,8 +60,9 @@ pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<F
     all
 }
 
-/// Whether the list loses to the best other back end at any of a device's populations. That it does
-/// not is shown only if the largest of them was measured, and no interval reaches beyond a tie.
+/// Returns whether the list loses to the best other back end at any of a device's populations. The
+/// run shows that the list does not lose only if the largest of these populations was measured, and
+/// no interval extends beyond a tie.
 fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
     let few: Vec<&Beside> = besides.iter().filter(|of| of.n <= published.handful).collect();
     let ratios = || few.iter().map(|of| of.ratio.median);
@@ -79,7 +82,7 @@ fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
     Some(Finding::stated(about, here).published(format!("\"{}\"", published.claim)).judged(verdict))
 }
 
-/// The heap to the list, at the published population.
+/// Returns the ratios of the heap to the list at the published population.
 fn ratios(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
     let lane = |of: Subject| plan.subjects.iter().position(|subject| *subject == of);
     let times = &published.times;
@@ -127,7 +130,7 @@ pub(super) fn sections(
     all
 }
 
-/// The list beside the best other back end, and a picture of all lives.
+/// Returns a comparison of the list with the best other back end, and a plot of all lives.
 fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     let mut table = Table::new()
         .column("N", Format::Count)
@@ -152,7 +155,7 @@ fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     let section = section.table(table).text(from);
     match default::plot(&format!("The life of a time-out, {order} delays"), &of) {
         Some(mut plot) => {
-            // The title says that this is a life.
+            // The axis does not name the life, because the title does.
             plot.y.name = "ns per time-out".into();
             section.plot(plot)
         }
@@ -160,7 +163,7 @@ fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     }
 }
 
-/// The published times beside those of this run.
+/// Returns the published times compared with the times of this run.
 fn beside(published: &Published, findings: &[Finding]) -> Section {
     let times = &published.times;
     let mut table = Table::new()
@@ -187,7 +190,7 @@ fn beside(published: &Published, findings: &[Finding]) -> Section {
     ))
 }
 
-/// Bytes and order.
+/// Returns a section on bytes and on the order of firing.
 fn nodes(plan: &Plan, published: &Published, data: &Data) -> Section {
     let mut table = Table::new()
         .column("time-outs in", Format::Text)

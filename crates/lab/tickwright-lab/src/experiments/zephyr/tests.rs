@@ -37,7 +37,7 @@ fn nodes_are_as_large_as_the_kernels() {
             assert_eq!(subject.bytes(), Some(bytes), "{name}");
         }
     }
-    // Two links, the tick, the queue that holds it, and the callback.
+    // A node has two links, the tick, the queue that holds it, and the callback.
     assert_eq!(Subject::OurList.bytes(), Some(3 * 8 + 8 + size_of::<usize>()));
 }
 
@@ -71,7 +71,8 @@ fn a_wrong_answer_is_noticed() {
     assert!(some.is_right(some, Subject::Heap) && !some.is_right(other, Subject::Heap));
 }
 
-/// Samples of a list that takes `list` ns and of others that take 10 ns for each operation.
+/// Returns samples of a list that takes `list` ns per operation, and of other back ends that take
+/// 10 ns.
 fn data(sizes: &[usize], list: impl Fn(usize) -> f64) -> Data {
     let lane = |ns: f64| (0..7).map(|round| [ns + f64::from(round) / 100.0; 3]).collect::<Vec<_>>();
     let cell = |n: &usize| Cell {
@@ -90,7 +91,7 @@ fn the_report_shows_published_and_own_figures() {
     let data = data(&[1, 32, 64], |n| n as f64 / 2.0);
     let findings = args.findings(&plan, &data);
     let mut sections = args.sections(&plan, &data, &findings);
-    // The record of the boards may be made again.
+    // The last section has the record of the boards, which changes when the record is made again.
     sections.pop();
     insta::assert_snapshot!(render::sections(&sections));
     assert_eq!(args.series(&plan, &data).len(), 3 * 4 * 4);

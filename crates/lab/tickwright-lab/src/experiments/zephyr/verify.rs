@@ -1,5 +1,5 @@
-//! Every back end beside the oracle, before anything is timed: time-outs that come, go and fire
-//! while the clock runs, many of them at one tick.
+//! Compares every back end with the oracle before anything is timed, with time-outs that are
+//! inserted, aborted and fire while the clock runs, many of them at one tick.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -12,7 +12,7 @@ use crate::models::verify::oracle::Oracle;
 
 const TIMEOUTS: u32 = 64;
 const STEPS: usize = 3000;
-/// The longest delay: beyond the near distances of a wheel.
+/// The longest delay, which is beyond the near distances of a wheel.
 const FAR: u64 = 1500;
 
 struct Script {
@@ -65,7 +65,7 @@ impl Script {
                 (_, true) => {}
                 (_, false) => {
                     *is_pending = true;
-                    // Most delays end at one of few ticks.
+                    // Half of the delays are short, so that many time-outs end at the same tick.
                     let longest = if random.random_bool(0.5) { 40 } else { FAR };
                     let ticks = random.random_range(1..=longest);
                     queue.insert(id, ticks);
@@ -77,10 +77,11 @@ impl Script {
     }
 }
 
-/// Runs the script on each subject. Returns whether equal ticks fired in order.
+/// Runs the script on each subject. Returns, for each subject, whether time-outs of equal ticks
+/// fired in order.
 ///
 /// # Errors
-/// A wrong answer, and an order that a subject promises and does not keep.
+/// If an answer is wrong, or a subject does not keep the order that it promises.
 pub(super) fn run(subjects: &[Subject], seed: u64) -> Result<Vec<bool>, LabError> {
     let check = |subject: &Subject| {
         let name = word(subject);

@@ -1,18 +1,18 @@
 //! The wheel of three distances: a list for each of the next 32 ticks, a list for each of the 32
 //! blocks of 32 ticks after them, and a sorted list for all later ones. When a block begins, its
-//! time-outs move to the lists of its ticks. Those that arrived since are in these lists already,
-//! so equal ticks are not in the order of insertion.
+//! time-outs move to the lists of its ticks. Time-outs that arrived later are already in these
+//! lists, so time-outs of equal ticks are not in the order of insertion.
 
 use super::backend::BackEnd;
 use super::links::{Node, Rings};
 
-/// Ticks with a list, and blocks with a list.
+/// The number of ticks with a list, and of blocks with a list.
 const SLOTS: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct ThreeWheel {
     rings: Rings,
-    /// The heads: of each tick, of each block, and of all later ones.
+    /// The heads of the lists: for each tick, for each block, and for all later time-outs.
     soon: usize,
     later: usize,
     distant: usize,
@@ -48,7 +48,7 @@ impl ThreeWheel {
         self.rings.link_before(at, id);
     }
 
-    /// Begins a block: what is near now moves nearer.
+    /// Begins a block: moves its time-outs to the lists of their ticks.
     fn sift(&mut self) {
         let block = self.later + (self.now / SLOTS % SLOTS) as usize;
         loop {

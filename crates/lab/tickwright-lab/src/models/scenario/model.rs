@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Model {
     /// The earliest timer is popped and inserted again, so the population is constant.
     Hold,
-    /// Time-outs of a server: most are moved, some are set again, a few expire.
+    /// Time-outs of a server: most are moved, some are cancelled and armed again, and a few expire.
     Network,
     /// One-shot timers of a server: most are cancelled before they expire.
     OneShot,
     /// All timers expire, tick by tick.
     Expire,
-    /// Timers far ahead, and a poll at each tick.
+    /// All timers are far ahead, and the queue is polled at each tick.
     Idle,
-    /// The exchanges of `network`, with a question after each.
+    /// The exchanges of `network`, with a question after each exchange.
     Reads,
 }
 
 impl Model {
-    /// The model's name in files and on the command line.
+    /// Returns the model's name in files and on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hold => "hold",
@@ -36,7 +36,7 @@ impl Model {
         }
     }
 
-    /// The measures of the model.
+    /// Returns the measures of the model.
     pub(crate) fn measures(self) -> &'static [Measure] {
         match self {
             Self::Hold => &[Measure::Hold, Measure::Rearm, Measure::Head],
@@ -48,14 +48,14 @@ impl Model {
         }
     }
 
-    /// The tables and keys that this model requires and that other models may omit.
+    /// Returns the tables and keys that this model requires and that other models may omit.
     pub(super) fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Hold => &["increments", "run.operations"],
             Self::Network | Self::Reads => &["timeouts", "run.operations"],
             Self::OneShot => &["one_shots", "run.operations"],
             Self::Idle => &["run.operations"],
-            // A round has one operation per timer.
+            // A round of this model has one operation per timer, so the scenario gives no number.
             Self::Expire => &[],
         }
     }
@@ -73,11 +73,12 @@ impl Model {
 pub(crate) enum Measure {
     /// Read the head, pop it, insert it again.
     Hold,
-    /// Read the head, re-arm it in one step.
+    /// Read the head and re-arm it in one step.
     Rearm,
     /// Read the head.
     Head,
-    /// Move a time-out, or cancel and insert it. The time includes timers that expire meanwhile.
+    /// Move a time-out, or cancel it and insert it again. The measured time includes the timers
+    /// that expire meanwhile.
     Exchange,
     /// An exchange, then the next wake-up.
     Wake,
@@ -85,9 +86,9 @@ pub(crate) enum Measure {
     Expiry,
     /// An exchange, then the head with its key.
     Peek,
-    /// One timer leaves, cancelled or expired, and another is inserted.
+    /// One timer is cancelled or expires, and another timer is inserted.
     Turnover,
-    /// An exchange or turnover whose caller knows its next timers, and gives them as hints.
+    /// An exchange or turnover whose caller knows its next timers and passes them as hints.
     Hinted,
     /// Advance by a tick at which nothing is due.
     Poll,
@@ -103,8 +104,8 @@ impl Measure {
         matches!(self, Self::Wake | Self::Expiry | Self::Peek)
     }
 
-    /// Whether the measure reads the exact head. A structure with a lower bound cannot be compared
-    /// in such a measure.
+    /// Whether the measure reads the exact head. A structure that returns a lower bound cannot be
+    /// compared in such a measure.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

@@ -9,7 +9,7 @@ fn source(scenario: &str, population: usize, operations: usize) -> Source {
     Scenario::find(scenario).unwrap().source(population, operations, 1)
 }
 
-/// Counts deliveries. The driver of a server looks at each tick at which a timer expires.
+/// Counts deliveries. The driver of a server reads the head at each tick at which a timer expires.
 #[derive(Default)]
 struct Count(usize);
 
@@ -65,8 +65,8 @@ fn a_round_empties_what_it_filled_and_the_next_begins_later() {
     assert_eq!(source.draw.now, 22);
 }
 
-/// One exchange in a hundred of a network server is an expiry, and the published shares of one-shot
-/// timers are.
+/// In a network server, one of a hundred exchanges is an expiry; of one-shot timers, the published
+/// shares expire.
 #[test]
 fn the_wanted_share_expires_from_the_first_sample_on() {
     const OPERATIONS: usize = 20_000;
@@ -99,7 +99,7 @@ fn an_eighth_is_set_anew_and_time_passes_with_the_exchanges() {
     let passed: u64 = exchanges.iter().map(|exchange| u64::from(exchange.after)).sum();
     assert_eq!(passed, 7730);
     assert!(exchanges.iter().all(|exchange| (200..=60_000).contains(&exchange.delay)));
-    // One connection alone is heard of each time.
+    // The server has only one connection, so each exchange is on that connection.
     let tape = source("network", 1, 3).next(Measure::Wake);
     assert!(tape.server.exchanges.iter().all(|exchange| (exchange.id, exchange.after) == (0, 773)));
     assert_eq!((tape.notes().reads, tape.unasked().notes().reads), (3, 0));

@@ -53,7 +53,7 @@ fn a_server_hints_at_the_timers_of_its_next_exchanges() {
         queue.hints.into_inner()
     };
     assert!(served(Measure::Exchange).is_empty());
-    // The last exchanges have no timer ahead, and hint at their own.
+    // For the last exchanges there is no timer ahead, so they give hints for their own timer.
     let soon = |at: u32, ahead: u32| if at + ahead < 40 { 100 + at + ahead } else { 100 + at };
     let expected: Vec<_> = (0..40).map(|at| [soon(at, 16), soon(at, 8)]).collect();
     assert_eq!(served(Measure::Hinted), expected);
@@ -77,7 +77,7 @@ fn the_time_of_a_pop_does_not_include_the_record_of_its_answer() {
     assert_eq!((times, answer.fold().found), (vec![0; 100], 100));
 }
 
-/// The page faults of this thread so far, as the kernel counts them.
+/// Returns the page faults of this thread so far, as the kernel counts them.
 #[cfg(target_os = "linux")]
 fn faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();

@@ -17,7 +17,7 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Returns the answers of an exact structure to the next work.
+    /// Returns the answers of an exact structure to the next piece of work.
     pub(crate) fn expect(&mut self, tape: &Tape, evidence: Evidence) -> Answer {
         let mut answer = Answer::none(tape.notes(), evidence);
         self.oracle.run(tape, &mut answer);
@@ -25,10 +25,10 @@ impl Judge {
     }
 
     /// Checks the answers of a structure against the structure's promises. The judge must see every
-    /// work, in order.
+    /// piece of work, in order.
     ///
     /// # Errors
-    /// A description of the first mistake.
+    /// If an answer is wrong. The error describes the first mistake.
     pub(crate) fn judge(
         &mut self,
         structure: &'static Structure,

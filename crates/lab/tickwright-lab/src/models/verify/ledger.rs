@@ -1,4 +1,4 @@
-//! The obligations of granular structures, and the check of their answers.
+//! Records what granular structures have to deliver, and checks their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec;
@@ -7,7 +7,7 @@ use crate::models::tape::{Tape, run};
 use crate::models::witness::{Answer, Delivery, Fold, Log};
 use crate::structures::candidate::BenchQueue;
 
-/// The armed timers, with the last tick at which each may be delivered.
+/// The armed timers, with the last tick at which each timer is allowed to be delivered.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     lateness: fn(u64) -> u64,
@@ -42,7 +42,7 @@ impl Ledger {
     /// Records that a timer was delivered at `now`.
     ///
     /// # Errors
-    /// The timer was not armed, or the delivery is early or late.
+    /// If the timer was not armed, or the delivery is early or late.
     pub(crate) fn deliver(&mut self, id: u32, expiry: u64, now: u64) -> Result<(), String> {
         let Some(&(deadline, last)) = self.armed.get(&id) else {
             return Err(format!("timer {id} was delivered, and is not armed"));
@@ -60,7 +60,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Records that the structure was told the time: the bounds of later arms count from it.
+    /// Records that the structure was told the time. The bounds of later arms count from this time.
     pub(crate) fn tell(&mut self, now: u64) {
         self.now = self.now.max(now);
     }
@@ -68,7 +68,7 @@ impl Ledger {
     /// Checks that no timer is overdue when the structure has nothing left that is due at `now`.
     ///
     /// # Errors
-    /// A timer's last tick is at or before `now`.
+    /// If a timer's last tick is at or before `now`.
     pub(crate) fn complete(&mut self, now: u64) -> Result<(), String> {
         self.tell(now);
         match self.by_last.first() {
@@ -82,7 +82,7 @@ impl Ledger {
     /// Checks `answer` to a question for the head or the next wake-up.
     ///
     /// # Errors
-    /// The answer is later than some timer's last tick; or `answer` and the ledger disagree on
+    /// If the answer is later than a timer's last tick, or `answer` and the ledger disagree on
     /// whether a timer is armed.
     pub(crate) fn read(&self, answer: Option<u64>) -> Result<(), String> {
         let first = self.by_last.first().map(|(last, _)| *last);
@@ -93,7 +93,7 @@ impl Ledger {
     }
 }
 
-/// Stands in for a queue when the queue's work runs again. Returns the queue's recorded answers and
+/// Replaces a queue when the queue's work runs again. Returns the queue's recorded answers and
 /// updates the ledger.
 #[derive(Debug, Clone)]
 pub(super) struct Follower {
@@ -126,7 +126,7 @@ impl Follower {
         }
     }
 
-    /// Returns the next recorded delivery, if it was at tick `at`; `None` accepts any tick.
+    /// Returns the next recorded delivery, if it was at tick `at`. `at: None` accepts any tick.
     fn next(&mut self, at: Option<u64>) -> Option<(u32, u64)> {
         let next = self.deliveries.as_slice().first();
         let &Delivery { id, expiry, now } = next.filter(|next| at.is_none_or(|at| at == next.now))?;

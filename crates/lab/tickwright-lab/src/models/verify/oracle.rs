@@ -1,5 +1,5 @@
-//! The right answers: timers ordered by (expiry, arrival) in a std map. The oracle shares no code
-//! with the queues under measurement.
+//! The right answers: timers ordered by (expiry, arrival) in a map of the standard library. The
+//! oracle shares no code with the queues under measurement.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// The id and expiry of the head.
+    /// Returns the id and the expiry of the head.
     pub(crate) fn first(&self) -> Option<(u32, u64)> {
         self.timers.first_key_value().map(|((expiry, _), id)| (*id, *expiry))
     }
 
-    /// The deadline of an armed timer.
+    /// Returns the deadline of an armed timer.
     pub(crate) fn deadline(&self, id: u32) -> Option<u64> {
         self.places.get(&id).map(|(deadline, _)| *deadline)
     }
 
-    /// The number of armed timers.
+    /// Returns the number of armed timers.
     pub(crate) fn len(&self) -> usize {
         self.timers.len()
     }

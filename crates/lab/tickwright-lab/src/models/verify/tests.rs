@@ -14,7 +14,7 @@ fn eighth(delay: u64) -> u64 {
     (delay / 8).next_multiple_of(8)
 }
 
-/// A granular structure for tests: the first row of the registry with another promised lateness.
+/// A granular structure for tests: the first row of the registry, but with a promised lateness.
 fn granular() -> &'static Structure {
     static GRANULAR: std::sync::LazyLock<Structure> =
         std::sync::LazyLock::new(|| Structure { ties: Ties::Granular, ..STRUCTURES[0] });
@@ -87,8 +87,7 @@ fn the_mistakes_of_the_hold_model_are_found_too() {
         follower.follow(&fill(&[100, 200]), &Log::default()).unwrap();
         follower.follow(&Tape::over(Step::Hold, vec![10, 10]), &delivered(notes))
     };
-    // At 104, the timer was armed again for 114. The bound of that timer is at least one bucket of
-    // 8.
+    // At 104, the timer was armed again for 114. Its bound is at least one bucket of 8 ticks.
     assert_eq!(held(&[(0, 104, 104), (0, 122, 122)]), Ok(()));
     assert!(held(&[(0, 104, 104), (0, 110, 110)]).unwrap_err().contains("early"));
     assert!(held(&[(0, 104, 104)]).unwrap_err().contains("a timer is armed, and none was found"));
@@ -136,7 +135,7 @@ fn a_read_that_is_missing_or_late_is_found_in_a_granular_structure() {
     assert!(head(Log::default()).unwrap_err().contains("missing"));
 }
 
-/// Two timers at one expiry, in the given order, and another timer afterwards.
+/// Returns the fold of two timers at one expiry, in the given order, and another timer afterwards.
 fn folded(ids: [u32; 2], last: u64) -> Fold {
     let mut fold = Fold::default();
     ids.iter().for_each(|id| fold.delivered(*id, 7, 7));

@@ -67,13 +67,13 @@ fn collector<'a>(folder: &Folder, file: &'a mut Vec<u8>) -> Collector<&'a mut Ve
     Collector::new(folder.0.clone(), 0, [true; 12], sink)
 }
 
-/// The events of a trace as (ms, name), in its order.
+/// Returns the events of a trace as (ms, name), in the order of the trace.
 fn came(file: &[u8]) -> Vec<(i64, &'static str)> {
     let events = Reader::new(file).unwrap().read_to_end().unwrap();
     events.iter().map(|event| (event.time / MS as i64, event.what.name())).collect()
 }
 
-/// How many events were written so far.
+/// Returns how many events were written so far.
 fn count<W: Write>(collector: &Collector<W>) -> u64 {
     collector.sink.result.written.values().sum()
 }
@@ -109,7 +109,7 @@ fn a_record_may_come_a_little_after_its_time() {
     let mut file = Vec::new();
     let mut collector = collector(&folder, &mut file);
     ring.push(op::ARM, [MS, 100 * MS, 0]);
-    // A writer has read the clock, but has reserved no position yet.
+    // A writer has read the clock, but has not reserved a position yet.
     collector.turn(110 * MS);
     ring.push(op::STOP, [99 * MS, 0, 0]);
     ring.push(op::ARM, [111 * MS, 120 * MS, 0]);

@@ -16,7 +16,7 @@ fn folders_are_removed_with_what_is_in_them() {
 #[test]
 fn what_a_killed_recorder_left_is_swept_and_nothing_else() {
     let under = env::temp_dir().join(format!("tickwright-sweep-{}", process::id()));
-    // No process has this id: it is above the kernel's limit.
+    // No process has this id, because it is above the kernel's limit.
     let [left, used, test, own] = ["4194999-1", "4194999-2", "test-1", &format!("{}-1", process::id())]
         .map(|name| under.join(format!("{PREFIX}{name}")));
     for folder in [&left, &used, &test, &own] {

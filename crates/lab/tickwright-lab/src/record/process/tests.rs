@@ -25,7 +25,7 @@ fn this_process_is_alive_and_no_other_is_it() {
     assert!(stat(u64::MAX).is_none());
 }
 
-/// A line of `/proc/PID/stat` with a state and a number of threads.
+/// Returns a line of `/proc/PID/stat` with a state and a number of threads.
 fn line(state: &str, threads: &str) -> String {
     format!("7 (a ) b) {state} 1 7 7 0 -1 4 0 0 0 0 250 50 9 9 20 0 {threads} 0 12345 0 0")
 }

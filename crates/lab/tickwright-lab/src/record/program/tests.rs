@@ -18,7 +18,7 @@ fn judged(name: &str, contents: &[u8], mode: u32) -> Result<(), Unfit> {
     result
 }
 
-/// An ELF file with one program header of this type, which names a loader.
+/// Returns an ELF file with one program header of this type, which names a loader.
 fn elf_file(class: u8, kind: u8, loader: &str) -> Vec<u8> {
     let mut bytes = vec![0; 64 + 56];
     bytes[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', class]);

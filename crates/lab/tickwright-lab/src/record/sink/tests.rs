@@ -1,4 +1,4 @@
-//! Tests with a file that takes all events, a full one, and one with a limit.
+//! Tests with a file that accepts all events, with a full file, and with a limited file.
 
 use tickwright_trace::{Reader, What};
 

@@ -45,7 +45,7 @@ fn a_recording_without_timers_says_why_and_what_to_do() {
         assert!(has(&shown, perf) && has(&shown, "`tickwright import timers.txt`"), "{shown:?}");
         assert!(has(&shown, "`tickwright import FILE.csv`") && !has(&shown, "describe"), "{shown:?}");
     }
-    // A timer of a library beside waits, and one of the kernel.
+    // The trace has a library's timer in addition to waits, or a timer of the kernel.
     for written in [[(source::LIBUV, 5), (source::EPOLL, 5)], [(source::TIMERFD, 1), (source::POLL, 1)]] {
         let shown = recorded(&written);
         assert!(has(&shown, "describe") && !has(&shown, "next,"), "{shown:?}");

@@ -16,8 +16,9 @@ impl Case {
         Self { translator: Translator::new(0), out: Vec::new() }
     }
 
-    /// Does to a timer of a source what the words say, with times in ms: `arm AT DEADLINE/PERIOD`,
-    /// `stop AT`, `fire AT`; and what the recorder does: `until`, `overdue`, `ended`.
+    /// Performs the operations that the words name on a timer of a source, with times in ms: `arm
+    /// AT DEADLINE/PERIOD`, `stop AT`, `fire AT`; and what the recorder does: `until`, `overdue`,
+    /// `ended`.
     fn does(&mut self, of: u8, words: &str) -> &mut Self {
         for words in words.split(", ") {
             let mut numbers = words.split([' ', '/']).skip(1).map(|ms| ms.parse::<u64>().unwrap() * MS);
@@ -48,7 +49,7 @@ impl Case {
         self
     }
 
-    /// The events, with their times in ms.
+    /// Returns the events, with their times in ms.
     fn came(&mut self) -> String {
         let came = self.out.drain(..).map(|seen| format!("{} {}", seen.time_ns / MS, seen.what.name()));
         came.collect::<Vec<_>>().join(", ")
@@ -65,16 +66,17 @@ fn records_become_the_events_of_their_timer() {
             "arm 1 10, arm 2 20, stop 3, stop 4, arm 5 30, fire 31, fire 32, until 100",
             "1 arm, 2 rearm, 3 cancel, 5 arm, 31 fire",
         ),
-        // A wait times out, or is woken; one that a thread left is cancelled by the next.
+        // A wait times out or is woken. A wait that a thread left without returning is cancelled by
+        // the thread's next wait.
         (
             source::POLL..=source::SEM,
             "arm 1 10, fire 11, arm 12 20, stop 13, until 100",
             "1 arm, 11 fire, 12 arm, 13 cancel",
         ),
         (one(source::COND), "arm 1 10, arm 5 20", "1 arm, 5 cancel, 5 arm"),
-        // A timer of the kernel fires at its deadline: here before it was stopped.
+        // A timer of the kernel fires at its deadline, which is before the stop here.
         (source::TIMERFD..=source::ITIMER, "arm 1 10, arm 2 5, stop 8, until 100", "1 arm, 2 rearm, 5 fire"),
-        // A period goes on until it is stopped.
+        // A periodic timer continues until it is stopped.
         (
             one(source::TIMERFD),
             "arm 1 10/10, until 25, stop 35, until 100",
@@ -98,13 +100,14 @@ fn records_become_the_events_of_their_timer() {
             "arm 50 3/10, until 64, arm 64 44/10, until 75, arm 75 75/10, until 86",
             "50 arm, 50 fire, 53 fire, 63 fire, 64 rearm, 64 fire, 74 fire, 75 rearm, 75 fire, 85 fire",
         ),
-        // An expiry that a library hides is added once; before, it may only be late.
+        // An expiry that a library does not show is added when it is overdue. Before that, the
+        // timer could merely be late.
         (one(source::LIBUV), "arm 1 10, overdue 900", "1 arm"),
         (one(source::LIBUV), "arm 1 10, overdue 1100, overdue 1200", "1 arm, 10 fire"),
-        // A library that shows expiries is believed.
+        // If a library shows expiries, no expiry is added for it.
         (one(source::LIBUV), "arm 1 10, fire 11, arm 12 20, overdue 9000", "1 arm, 11 fire, 12 arm"),
-        // A process that ends takes its timers with it, also one that was armed after the last look
-        // at the clock.
+        // When a process ends, its timers end too, also a timer that was armed after the last
+        // reading of the clock.
         (one(source::TIMERFD), "arm 1 10/10, ended 5, until 100", "1 arm, 5 cancel"),
         (one(source::TIMERFD), "arm 8 10, ended 5", "8 arm, 8 cancel"),
         (one(source::POLL), "an-unknown-operation 1 10", ""),

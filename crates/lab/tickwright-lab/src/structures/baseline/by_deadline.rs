@@ -1,8 +1,9 @@
-//! Heaps without handles, with the deadline of each id in a table beside them.
+//! Heaps without handles, with the deadline of each id in a separate table.
 //!
-//! An entry is a deadline and an id. It is dead if its id has another deadline by now, and is
-//! dropped when it comes to the front. When dead entries outnumber live ones, the heap is filled
-//! again from the table. Equals have no order, and there are no keys that could go stale.
+//! An entry is a deadline and an id. The entry is dead if its id now has another deadline, and a
+//! dead entry is dropped when it reaches the front. When dead entries outnumber live ones, the heap
+//! is filled again from the table. Timers of equal deadline have no order, and there are no keys
+//! that could go stale.
 
 use tickwright_nodes::hint::prefetch;
 
@@ -10,7 +11,7 @@ use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
 /// A heap of deadlines and ids.
 pub(crate) trait Bag: Default + 'static {
-    /// The longest delay that it takes, in ticks.
+    /// The longest delay that the heap accepts, in ticks.
     const HORIZON: u64;
     /// The number of ids.
     const IDS: usize;
@@ -35,8 +36,7 @@ pub(crate) struct ByDeadline<B> {
 
 /// Stands for the deadline of an id that is not pending.
 const NONE: u64 = u64::MAX;
-/// If there are at most this many dead entries, no sweep removes them, even if few entries are
-/// live.
+/// At most this many dead entries are never swept, even if few entries are live.
 const SLACK: usize = 64;
 
 impl<B: Bag> Candidate for ByDeadline<B> {

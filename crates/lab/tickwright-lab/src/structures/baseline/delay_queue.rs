@@ -1,5 +1,5 @@
-//! tokio-util's `DelayQueue`, on a paused clock: time moves only when a queue is popped. A tick is
-//! a millisecond, the queue's own granularity. The adapter polls outside of a task, so that tokio's
+//! tokio-util's `DelayQueue`, on a paused clock, which advances only when a queue is popped. A tick
+//! is a millisecond, the queue's own granularity. The adapter polls outside a task, so that tokio's
 //! cooperative budget does not apply.
 
 use core::fmt;

@@ -1,12 +1,13 @@
-//! Heaps of others under the contract of our queues: keys with generations that go stale, first in
-//! first out among equals, every 64-bit tick, and dead entries that live ones bound.
+//! Other crates' heaps under the contract of our queues: keys that go stale because they have
+//! generations, first in first out among timers of equal deadline, every 64-bit tick, and a number
+//! of dead entries that is bounded by the number of live ones.
 //!
 //! ```text
 //!   slots   [ generation, arrival, tick, id ]      a key is a slot and its generation
 //!   heap    (tick, arrival) -> slot                dead if the slot has another arrival by now
 //! ```
-//! A heap that is compared with ours without these promises does less work. These rows say what the
-//! promises cost it.
+//! A heap without these promises does less work than our queues. These rows show what the promises
+//! would cost such a heap.
 
 use core::fmt::Debug;
 
@@ -14,13 +15,13 @@ use tickwright_nodes::hint::prefetch;
 
 use crate::structures::candidate::{BenchQueue, Candidate, Dead, Timed};
 
-/// A heap of slots, by tick and arrival.
+/// A heap of slots that is ordered by tick and arrival.
 pub(crate) trait Arrivals: Debug + Default + 'static {
     /// The number of arrivals after which all entries are numbered again.
     const ARRIVALS: u32;
 
-    /// Adds an entry. `false`: the heap must be [filled](Self::fill) again first, as this tick is
-    /// too far from the others.
+    /// Adds an entry. Returns `false` if the heap must first be [filled](Self::fill) again, because
+    /// this tick is too far from the other ticks.
     #[must_use]
     fn push(&mut self, entry: Entry) -> bool;
     /// Takes the earliest entry: its tick, arrival and slot.
@@ -70,10 +71,9 @@ pub(crate) struct EqualContract<H> {
     keys: Vec<Key>,
 }
 
-/// If there are at most this many dead entries, no sweep removes them, even if few entries are
-/// live.
+/// At most this many dead entries are never swept, even if few entries are live.
 const SLACK: usize = 64;
-/// The generation of no timer.
+/// A generation that no timer has.
 const STALE: u32 = 0;
 
 impl<H: Arrivals> Candidate for EqualContract<H> {
@@ -111,7 +111,7 @@ impl<H: Arrivals> EqualContract<H> {
         self.slots.get(slot as usize).is_some_and(|slot| slot.generation == generation).then_some(slot)
     }
 
-    /// Numbers the next arrival of a slot, and enters it.
+    /// Gives a slot the next arrival number, and adds its entry.
     #[inline]
     fn arrive(&mut self, slot: u32, tick: u64) {
         if self.arrivals == H::ARRIVALS {
@@ -133,14 +133,14 @@ impl<H: Arrivals> EqualContract<H> {
         }
     }
 
-    /// Drops all dead entries, and numbers the live ones again.
+    /// Drops all dead entries, and renumbers the live entries.
     #[inline(never)]
     fn refill(&mut self) {
         self.front = None;
         let live = (0u32..).zip(&self.slots).filter(|(_, slot)| slot.arrival != 0);
         let mut entries: Vec<_> =
             live.map(|(at, slot)| Entry { tick: slot.tick, arrival: slot.arrival, slot: at }).collect();
-        // Among equals the old arrivals decide.
+        // Among entries of equal tick, the old arrival numbers decide.
         entries.sort_unstable();
         self.arrivals = 0;
         for entry in &mut entries {
@@ -237,7 +237,7 @@ impl<H: Arrivals> BenchQueue for EqualContract<H> {
         self.front.map(|front| front.tick)
     }
 
-    /// Looks past the head, which goes back into its place.
+    /// Takes the head to see the next entry, and then puts the head back.
     fn second(&mut self) -> Option<u64> {
         self.tidy();
         let head = self.front.take()?;
@@ -268,7 +268,7 @@ impl<H: Arrivals> BenchQueue for EqualContract<H> {
     }
 }
 
-/// `dary_heap` with four children.
+/// `dary_heap` with four children per node.
 #[derive(Debug, Default)]
 pub(crate) struct Dary4(dary_heap::QuaternaryHeap<core::cmp::Reverse<Entry>>);
 
@@ -296,7 +296,7 @@ impl Arrivals for Dary4 {
 }
 
 /// `quickheap`, whose keys are one `u64`: 40 bits of the tick, counted from `base`, and 24 bits of
-/// the arrival. Entries of later ticks wait apart until the heap is empty.
+/// the arrival. Entries of later ticks wait in a separate list until the heap is empty.
 #[cfg(target_feature = "avx2")]
 #[derive(Default)]
 pub(crate) struct Quick {
@@ -309,7 +309,8 @@ pub(crate) struct Quick {
 impl Quick {
     const ARRIVAL: u32 = 24;
 
-    /// Enters what is near. `false`: the tick is before the base.
+    /// Adds an entry to the heap if its tick is near. Returns `false` if the tick is before the
+    /// base.
     #[inline]
     fn enter(&mut self, entry: Entry) -> bool {
         let Some(ticks) = entry.tick.checked_sub(self.base) else { return false };

@@ -1,13 +1,13 @@
-//! `hierarchical_hash_wheel_timer`: four wheels of 256 slots and a list of overflows, with a map
-//! from ids to timers.
+//! `hierarchical_hash_wheel_timer`: four wheels of 256 slots an overflow list, and a map from ids
+//! to timers.
 //!
-//! - The wheel delivers on the tick, and equals in any order.
-//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the time of its
-//!   slot comes.
+//! - The wheel delivers on the tick, and timers of equal deadline in any order.
+//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the clock reaches
+//!   its slot.
 //! - The wheel cannot move a timer: the adapter cancels it and inserts it again.
-//! - The wheel refuses a deadline that is not in the future. The adapter itself keeps a timer with
+//! - The wheel refuses a deadline that is not in the future. The adapter itself stores a timer with
 //!   such a deadline.
-//! - The wheel has no next deadline. The wheel returns the number of ticks in which nothing can
+//! - The wheel cannot return the next deadline. It returns the number of ticks in which nothing can
 //!   expire, which is a lower bound.
 //! - The adapter calls the wheel once for each tick, and the wheel delivers all timers of that
 //!   tick. A budget limits how many timers the adapter passes on, but not how many the wheel
@@ -48,8 +48,8 @@ const NONE: u64 = u64::MAX;
 pub(crate) struct HashWheel {
     wheel: QuadWheelWithOverflow<Entry>,
     now: u64,
-    /// The timers that are due; the earliest one is last. A timer is dead if its id has another
-    /// deadline.
+    /// The timers that are due; the earliest timer is last. An element is dead if its id now has
+    /// another deadline.
     due: Vec<(u64, u32)>,
     deadlines: Vec<u64>,
     pending: usize,
@@ -68,7 +68,7 @@ impl Candidate for HashWheel {
     const INLINE: usize = size_of::<QuadWheelWithOverflow<Entry>>();
     /// Three parts: the counted entry, its reference in a slot, and its place in the map.
     const BYTES_PER_TIMER: usize = 64;
-    /// Longer delays go to a list that is read once in 2^32 ticks.
+    /// Longer delays go to a list that the wheel reads only once every 2^32 ticks.
     const HORIZON: u64 = u32::MAX as u64 - 1;
     const KEEPS_DEAD: bool = true;
 
@@ -101,8 +101,8 @@ impl HashWheel {
                 Skip::Empty => left,
             };
             if skip > 0 {
-                // An empty wheel may skip more ticks than one call can skip: the following calls
-                // skip the rest.
+                // In an empty wheel there can be more ticks to skip than one call can skip; the
+                // following calls skip the rest.
                 let part = u32::try_from(skip).unwrap_or(u32::MAX);
                 self.wheel.skip(part);
                 self.now += u64::from(part);
@@ -143,7 +143,8 @@ impl BenchQueue for HashWheel {
             return;
         }
         let delay = Duration::from_millis(deadline - self.now);
-        // A refusal loses the timer, which the comparison of answers reports.
+        // If the wheel refuses the timer, the timer is lost, and the comparison of answers reports
+        // it.
         let _ = self.wheel.insert_ref_with_delay(Rc::new(Entry { id, deadline }), delay);
     }
 
@@ -152,7 +153,7 @@ impl BenchQueue for HashWheel {
         if core::mem::replace(&mut self.deadlines[id as usize], NONE) != NONE {
             self.pending -= 1;
         }
-        // A timer that is due has left the map.
+        // A due timer has already left the map, so the result does not matter.
         let _ = self.wheel.cancel(&id);
     }
 
@@ -187,7 +188,7 @@ impl BenchQueue for HashWheel {
         self.deliver()
     }
 
-    /// Takes the next timer, whenever it is due.
+    /// Takes the next timer, even if it is not due.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         loop {

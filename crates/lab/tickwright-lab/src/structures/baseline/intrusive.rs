@@ -1,6 +1,6 @@
 //! Red-black tree of `intrusive-collections`. The caller owns the nodes, the head is not cached,
-//! and an equal is inserted behind its equals (FIFO). The safe interface has no removal by node, so
-//! removal needs one unsafe call.
+//! and a timer is inserted after all timers of equal deadline (FIFO). The safe interface has no
+//! removal by node, so removal needs one unsafe call.
 #![allow(unsafe_code, reason = "removal by node is an unsafe function of the crate that is measured")]
 
 use core::cell::Cell;
@@ -31,7 +31,7 @@ impl<'a> KeyAdapter<'a> for ByKey<'_> {
     }
 }
 
-/// `count` nodes that are in no tree.
+/// Creates `count` nodes that are in no tree.
 pub(crate) fn nodes(count: usize) -> Vec<Node> {
     (0u32..).take(count).map(|id| Node { link: RBTreeLink::new(), key: Cell::new(0), id }).collect()
 }

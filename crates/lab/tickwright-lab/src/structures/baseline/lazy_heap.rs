@@ -1,8 +1,9 @@
 //! Heaps without handles, with lazy deletion: std `BinaryHeap`, and a 4-ary `dary_heap`.
 //!
 //! The entry of a removed timer stays in the heap and is dropped when it reaches the top. When dead
-//! entries outnumber live ones, a sweep removes all dead entries. Equals are FIFO until 2^32
-//! arrivals wrap around. There are no keys, so none goes stale.
+//! entries outnumber live ones, a sweep removes all dead entries. Timers of equal deadline are FIFO
+//! until the arrival number wraps around after 2^32 arrivals. There are no keys, so no key can go
+//! stale.
 
 use core::fmt::Debug;
 use std::collections::BinaryHeap;
@@ -41,7 +42,7 @@ pub(crate) trait Heap: Debug + 'static {
     fn push(&mut self, entry: Entry);
     fn peek(&self) -> Option<&Entry>;
     fn pop(&mut self) -> Option<Entry>;
-    /// Changes the top in place; does nothing on an empty heap.
+    /// Changes the top in place. Does nothing on an empty heap.
     fn change_top(&mut self, change: impl FnOnce(&mut Entry));
     fn len(&self) -> usize;
     fn retain(&mut self, keep: impl FnMut(&Entry) -> bool);
@@ -100,8 +101,7 @@ pub(crate) struct Lazy<H> {
     dead: usize,
 }
 
-/// If there are at most this many dead entries, no sweep removes them, even if few entries are
-/// live.
+/// At most this many dead entries are never swept, even if few entries are live.
 const SLACK: usize = 64;
 /// Stands for the arrival number of an id without a live entry; no arrival has this number.
 const NONE: u32 = 0;

@@ -1,12 +1,13 @@
 //! `nexus-timer`: a wheel of 64 buckets and factor 8 that moves timers to finer levels as their
 //! deadlines approach.
 //!
-//! - The wheel delivers on the tick, and equals in any order. The timers of one poll come in the
-//!   order of levels, so the adapter polls at each tick at which a timer may be due.
+//! - The wheel delivers on the tick, and timers of equal deadline in any order. A poll delivers its
+//!   timers in the order of the levels, so the adapter polls at each tick at which a timer can be
+//!   due.
 //! - Each operation consumes the handle, so a handle never goes stale.
-//! - A delivery returns the value without its deadline; the adapter keeps the deadline beside the
+//! - A delivery returns the value without its deadline; the adapter stores the deadline with the
 //!   handle.
-//! - The next deadline of the wheel is a lower bound.
+//! - The next deadline that the wheel returns is a lower bound.
 //!
 //! Times are `Instant`s, and the measured time includes their conversion. A tick is a nanosecond.
 //! With the default tick of a millisecond, version 1.5.0 rounds 100 ms down to 99 ticks and
@@ -79,7 +80,7 @@ impl Nexus {
         (id, place.deadline)
     }
 
-    /// Polls at each tick up to `now` at which a timer may be due, until a poll delivers timers. A
+    /// Polls at each tick up to `now` at which a timer can be due, until a poll delivers timers. A
     /// poll delivers at most `limit` timers, all with equal deadlines.
     #[inline]
     fn poll(&mut self, now: Instant, limit: usize) -> bool {
@@ -88,7 +89,7 @@ impl Nexus {
                 return true;
             }
         }
-        // Nothing is due; this poll only moves the wheel's clock.
+        // Nothing is due; this poll only advances the wheel's clock.
         self.wheel.poll_and_rebalance_with_limit(now, 0, &mut self.due);
         false
     }
@@ -138,7 +139,7 @@ impl BenchQueue for Nexus {
         Some(self.delivered(id))
     }
 
-    /// Takes the next timer, whenever it is due.
+    /// Takes the next timer, even if it is not due.
     #[inline]
     fn pop(&mut self) -> Option<(u32, u64)> {
         while let Some(wake) = self.wheel.next_deadline() {
@@ -173,8 +174,7 @@ impl BenchQueue for Nexus {
 
 impl Drop for Nexus {
     fn drop(&mut self) {
-        // A live handle that is dropped panics in debug builds, so the wheel cancels its timer
-        // first.
+        // In debug builds, dropping a live handle panics, so the wheel cancels its timer first.
         for place in &mut self.timers {
             if let Some(handle) = place.handle.take() {
                 self.wheel.cancel(handle);

@@ -1,5 +1,5 @@
 //! `orx-priority-queue`: a 4-ary heap with a position per id. Equal deadlines leave in any order.
-//! An id is its own handle and never goes stale.
+//! An id also serves as the handle, which never goes stale.
 
 use orx_priority_queue::{DaryHeapOfIndices, PriorityQueue, PriorityQueueDecKey};
 

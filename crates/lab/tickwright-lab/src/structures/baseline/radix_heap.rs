@@ -1,6 +1,6 @@
-//! `radix-heap`: a monotone heap, whose entries must not be earlier than the last one that left. A
-//! program may arm a timer for an earlier tick than that of an entry at which it has only looked.
-//! Such entries wait in a binary heap.
+//! `radix-heap`: a monotone heap, whose new entries must not be earlier than the last entry that
+//! was read or removed. A program can arm a timer for an earlier tick than that of an entry which
+//! it has only read. Such earlier entries wait in a binary heap.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,8 @@ use ::radix_heap::RadixHeapMap;
 
 use super::by_deadline::Bag;
 
-/// The radix heap, whose earliest entry is the greatest, and what is earlier than its top.
+/// The radix heap, whose earliest entry is the greatest, and a binary heap of the entries that are
+/// earlier than its top.
 #[derive(Debug, Default)]
 pub(crate) struct RadixHeap {
     heap: RadixHeapMap<Reverse<u64>, u32>,

@@ -37,7 +37,7 @@ fn shapes_are_what_families_declare() {
     );
 }
 
-/// A family whose insert walks a list is not run with a million timers, whatever its name.
+/// A family whose insert walks a list is not run with a million timers, regardless of its name.
 #[test]
 fn a_new_family_that_walks_is_measured_with_few_timers() {
     struct Walks;
@@ -83,7 +83,8 @@ fn what_would_take_too_long_is_left_out_with_its_reason() {
     }
 }
 
-/// A scenario or a habit may exclude what another build has. To name it is a mistake with a remedy.
+/// A scenario can exclude a structure that only another build has. Selecting such a structure is an
+/// error that names the remedy.
 #[cfg(not(feature = "rivals"))]
 #[test]
 fn what_this_build_leaves_out_is_refused_with_the_remedy() {

@@ -2,7 +2,7 @@ use super::*;
 use crate::result::{Unit, labels};
 use crate::tour::tests::report;
 
-/// A series with samples around `ns`, in the form of a bench report.
+/// Returns a series with samples around `ns`, in the form of a bench report.
 fn series(scenario: &'static str, structure: &'static str, n: u64, ns: f64) -> Series {
     let of = labels([("scenario", scenario.into()), ("structure", structure.into()), ("n", n.into())]);
     Series::new("hold", Unit::Ns, of).per("operation").of([ns; 7])
@@ -54,7 +54,7 @@ fn every_population_gets_a_structure_of_ours_and_the_rival_that_beats_it_is_name
     );
 }
 
-/// The fastest in the middle is not the fastest at either end.
+/// The fastest structure in the middle is not the fastest at either end.
 #[test]
 fn curves_that_are_not_monotone_leave_no_hole() {
     let report = hold(&[
@@ -81,7 +81,7 @@ fn fifteen_percent_are_a_tie_and_twenty_five_are_none() {
     // The default wins a tie.
     assert!(against(1.15).ends_with(": 1 to 1M timers ladder/slab, 12 to 184 ns"), "{}", against(1.15));
     assert!(against(1.25).ends_with(": 1 to 1M timers heap4/slab, 10 to 160 ns"), "{}", against(1.25));
-    // A rival is named from the same margin on.
+    // Another project's structure is named from the same margin on.
     let beside = |rival: f64| {
         let report = hold(&[("heap4/slab", [100.0; 5]), ("binary-heap", [rival; 5])]);
         lines(&[report]).remove(0).contains("binary-heap of others")
@@ -138,11 +138,12 @@ fn time_outs_are_advised_on_from_their_own_report_and_only_then() {
 fn nothing_measured_says_nothing() {
     assert_eq!(lines(&[]), Vec::<String>::new());
     assert_eq!(lines(&[report("bench hold")]), Vec::<String>::new());
-    // Of rivals alone, nothing follows.
+    // Other projects' structures without any of ours lead to no advice.
     assert_eq!(lines(&[hold(&[("orx-4ary", [1.0; 5])])]), Vec::<String>::new());
 }
 
-/// Every population has another winner, so that the advice is as long as it can be.
+/// Returns advice in which every population has a different winner, so that it is as long as
+/// possible.
 pub(in crate::tour) fn longest() -> Vec<Advice> {
     let n = [1, 4, 16, 64, 256, 1000, 10_000, 100_000, 1_000_000];
     let slabs = ["flat/slab", "fixed-delay/slab", "ladder/slab", "wheel/slab"];

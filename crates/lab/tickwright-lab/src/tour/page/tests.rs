@@ -12,7 +12,7 @@ fn advice() -> [Advice; 1] {
     }]
 }
 
-/// A report with a headline, a plot of `curves` curves and a note.
+/// Returns a report with a headline, a plot of `curves` curves and a note.
 fn found(name: &'static str, curves: usize) -> Report {
     let headline = Finding::stated("which tree", "heap4 41 ns a tick, rb-cached 55 ns")
         .published("within 12 % of each other")
@@ -89,13 +89,13 @@ fn a_part_with_a_published_figure_says_whether_the_claim_holds() {
         report.findings[0].claim = claim;
         block("nptl", "which threads?", &report)
     };
-    // The figure came out faster, where slower was published.
+    // The figure of this run is faster, although slower was published.
     let failed = said(Verdict::Faster, Some(Claim::slower(Verdict::Faster)));
     assert!(failed.contains("; the published claim DOES NOT HOLD here\n"), "{failed}");
     assert!(!failed.contains("; faster"), "{failed}");
     assert!(said(Verdict::Held, None).contains("; the published claim holds\n"));
     assert!(said(Verdict::NotShown, None).contains("; the published claim cannot be told here\n"));
-    // A ratio alone does not say what was claimed.
+    // A ratio by itself does not say what was claimed.
     assert!(said(Verdict::Faster, None).contains("; faster\n"));
 }
 

@@ -24,7 +24,7 @@ fn events_have_the_shares_and_the_population_that_were_asked_for() {
     }
     assert_eq!(p.population.max, 500);
     assert!(p.population.p50 >= 499, "{:?}", p.population);
-    // All but those under way at the start have the delay.
+    // All timers except those that are already pending at the start have this delay.
     assert_eq!((p.delays.top[0].ns, p.delays.count - p.delays.top[0].count <= 500), (1_000_000_000, true));
 }
 

@@ -20,10 +20,10 @@ pub(super) fn workload() -> Result<Workload, LabError> {
     answers(&mut input.lock(), &mut io::stderr())
 }
 
-/// The same from any reader.
+/// Does the same as [`workload`], but reads the answers from any reader.
 ///
 /// # Errors
-/// As [`workload`].
+/// The errors of [`workload`].
 pub(super) fn answers(from: &mut dyn BufRead, to: &mut dyn Write) -> Result<Workload, LabError> {
     let mut ask = |question: &str, usual: &str| -> Result<String, LabError> {
         let failed = |error| LabError::io("asking", error);
@@ -72,8 +72,8 @@ fn whole(text: &str) -> Result<u32, LabError> {
     digits.parse().map_err(|_| LabError::usage(format!("'{text}' is no number of timers")))
 }
 
-/// Numbers with blanks between them. A comma before three digits divides thousands. `s` and `ms`
-/// are units of time, and `%` is none.
+/// Parses numbers with blanks between them. A comma before three digits separates thousands. `s`
+/// and `ms` are units of time, and `%` is ignored.
 fn numbers(text: &str) -> Result<Vec<f64>, LabError> {
     let mut all: Vec<f64> = Vec::new();
     for word in text.split([' ', '/', ';']).filter(|word| !word.is_empty()) {
@@ -88,7 +88,7 @@ fn numbers(text: &str) -> Result<Vec<f64>, LabError> {
             _ => return Err(LabError::usage(format!("'{word}' is no number: write 30000, 30,000 or 30s"))),
         };
         if digits.is_empty() {
-            // A unit that stands alone is that of the number before.
+            // A unit that is a separate word belongs to the previous number.
             if let Some(last) = all.last_mut() {
                 *last *= factor;
                 continue;
@@ -101,7 +101,7 @@ fn numbers(text: &str) -> Result<Vec<f64>, LabError> {
     Ok(all)
 }
 
-/// `30,000` as `30000`. `None`: a comma that divides no thousands.
+/// Converts `30,000` into `30000`. Returns `None` if a comma does not separate thousands.
 fn without_thousands(text: &str) -> Option<String> {
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
     let mut parts = whole.split(',');

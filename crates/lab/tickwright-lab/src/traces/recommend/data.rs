@@ -10,33 +10,33 @@ pub(crate) struct Plan {
     pub(crate) current: &'static Structure,
     pub(crate) known_by: KnownBy,
     pub(crate) criteria: Criteria,
-    /// What identifies the source.
+    /// The words that identify the source.
     pub(crate) source: String,
 }
 
-/// How the structure is known that the program has now.
+/// How `recommend` knows which structure the program has now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KnownBy {
     /// `--current` names it.
     Option,
     /// The recorder saw this library.
     Library(&'static Library),
-    /// Nothing tells: it is the usual one of the standard library.
+    /// Nothing shows it, so the usual structure of the standard library is assumed.
     Nothing,
 }
 
 /// A library whose timers a recorder sees.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Library {
-    /// As a trace names it.
+    /// The name of the library in traces.
     pub(crate) name: &'static str,
-    /// The structure that keeps its timers.
+    /// The structure in which the library keeps its timers.
     pub(crate) has: &'static str,
-    /// The nearest structure of the lab.
+    /// The lab's most similar structure.
     pub(crate) nearest: &'static str,
 }
 
-/// The structures are those that the sources of these libraries document.
+/// The structures are taken from the source code of these libraries.
 const LIBRARIES: &[Library] = &[
     Library { name: "libevent", has: "a binary heap with positions", nearest: "heap2/hook" },
     Library { name: "libuv", has: "a binary heap of linked nodes", nearest: "heap2/hook" },
@@ -47,8 +47,9 @@ const LIBRARIES: &[Library] = &[
 /// The structure of a program about which nothing is known.
 pub(crate) const USUAL: &str = "binary-heap";
 
-/// The id of the structure that a program has now. It is the one that is `asked` for, or else that
-/// of the library whose timers the trace has. `keepers` names the queues of the trace.
+/// Returns the id of the structure that a program has now. This is the structure `asked`, or else
+/// the structure of the library whose timers are in the trace. `keepers` names the queues of the
+/// trace.
 pub(crate) fn current(asked: Option<&str>, keepers: &[String]) -> (String, KnownBy) {
     if let Some(id) = asked {
         return (id.to_owned(), KnownBy::Option);
@@ -64,7 +65,7 @@ pub(crate) fn current(asked: Option<&str>, keepers: &[String]) -> (String, Known
 }
 
 impl KnownBy {
-    /// One word for programs.
+    /// Returns one word, for programs.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Option => "--current",
@@ -73,7 +74,7 @@ impl KnownBy {
         }
     }
 
-    /// A sentence on the current structure.
+    /// Returns a sentence about the current structure.
     pub(crate) fn sentence(self, current: &Structure) -> String {
         let id = current.id;
         match self {
@@ -89,25 +90,25 @@ impl KnownBy {
     }
 }
 
-/// The replays.
+/// The results of the replays.
 #[derive(Debug)]
 pub(crate) struct Data {
-    /// Of the workload as it is.
+    /// The replay of the workload itself.
     pub(crate) own: Replayed,
-    /// With more timers at once: copies of the workload, superposed.
+    /// Replays with more timers at once, in which copies of the workload are superposed.
     pub(crate) more: Vec<Replayed>,
 }
 
-/// What a structure must fulfil to be recommended.
+/// The conditions that a structure must meet to be recommended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Criteria {
-    /// It does not allocate.
+    /// The structure does not allocate.
     pub(crate) no_alloc: bool,
-    /// The most bytes for a timer.
+    /// The most bytes per timer.
     pub(crate) bytes: Option<u32>,
-    /// The greatest lateness, in ns. `None`: exact.
+    /// The greatest lateness, in ns. `None`: the structure must be exact.
     pub(crate) late_ns: Option<f64>,
-    /// How far away a timer may be, in ns. 0: as far as in the workload.
+    /// How far away a deadline can be, in ns. 0: as far as in the workload.
     pub(crate) horizon_ns: u64,
     /// Below this share of a CPU, in percent, the choice does not matter.
     pub(crate) negligible: f64,

@@ -21,7 +21,8 @@ use crate::traces::replay::{self, Data as Replayed, LeftOut, Row};
 const EXACT: Criteria =
     Criteria { no_alloc: false, bytes: None, late_ns: None, horizon_ns: 0, negligible: 1.0 };
 
-/// Rows of one second with 1,000 operations. Each names a structure, its time in ms and its bytes.
+/// Rows of one second with 1,000 operations. Each row names a structure, its time in ms and its
+/// bytes.
 fn replayed(rows: &str) -> Replayed {
     let row = |row: &str| {
         let [id, ms, bytes] = row.split(' ').collect::<Vec<_>>()[..] else { panic!("{row}") };
@@ -59,7 +60,7 @@ fn plan(current: &str, criteria: Criteria) -> Plan {
     Plan { replay, current, known_by: KnownBy::Option, criteria, source: "a test".into() }
 }
 
-/// The verdict on a workload without copies.
+/// Returns the verdict on a workload without copies.
 fn judged(own: Replayed, current: &str, criteria: Criteria) -> String {
     findings(&plan(current, criteria), &Data { own, more: Vec::new() }).swap_remove(0).here
 }
@@ -84,12 +85,12 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
     let negligible = |negligible| Criteria { negligible, ..EXACT };
     let days = |days: u64| Criteria { horizon_ns: days * 86_400_000_000_000, ..EXACT };
     for (rows, criteria, words) in [
-        // The fastest exact one, with the share of a CPU that it saves.
+        // The fastest exact structure, with the share of a CPU that it saves.
         (ROWS, EXACT, "binary-heap -> wheel/slab saves 6.0 % of a CPU: from 9.0 % to 3.0 %."),
         (ROWS, bytes(32), "-> heap4/slab saves"),
         (ROWS, late(5e6), "-> coarse/slab saves"),
         (ROWS, late(1e6), "-> wheel/slab saves"),
-        // Later than 5 ms, for timers a day away.
+        // The structure would be later than 5 ms for timers that are a day away.
         (ROWS, Criteria { late_ns: Some(5e6), ..days(1) }, "-> wheel/slab saves"),
         (ROWS, bytes(3), "no structure fulfils"),
         // The choice does not matter if both shares are negligible.
@@ -109,7 +110,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
             "Keep binary-heap: it takes 3.1 % of a CPU; wheel/slab",
         ),
         ("binary-heap 31 2400; wheel/slab 30 9000", EXACT, "takes 3.0 %, no difference shown"),
-        // 30 bytes of a timer are on the heap, and a node of the caller has more than 20.
+        // A timer takes 30 bytes on the heap, and a node of the caller has more than 20.
         ("binary-heap 90 2400; wheel/hook 30 2700; heap4/slab 40 2700", bytes(50), "-> heap4/slab saves"),
         // A structure of another project is never recommended.
         ("binary-heap 90 2400; wheel/slab 30 9000; orx-4ary 1 100", EXACT, "binary-heap -> wheel/slab"),
@@ -122,7 +123,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
         let said = judged(replayed(rows), rows.split(' ').next().unwrap(), criteria);
         assert!(said.contains(words), "'{words}' is not in '{said}'");
     }
-    // What the program has is not kept if the conditions forbid it.
+    // The program's present structure is not kept if the conditions forbid it.
     for (rows, criteria, why) in [
         (ROWS, no_alloc, "it allocates"),
         ("binary-heap 30 2400; wheel/hook 60 900", no_alloc, "it allocates"),
@@ -133,7 +134,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
         ),
         ("btree-map 30 9000; wheel/hook 60 900", bytes(90), "it takes 100 bytes a timer, more than 90"),
         ("coarse/hook 10 900; wheel/hook 60 900", EXACT, "it delivers up to 3.00 ms late"),
-        // Its deadlines are u32: 49.7 days of ticks of a millisecond.
+        // The structure's deadlines are u32, which is 49.7 days in ticks of a millisecond.
         #[cfg(feature = "rivals")]
         (
             "hash-wheel 20 2400; wheel/hook 60 900",
@@ -193,7 +194,7 @@ fn the_range_of_the_picture_is_that_of_all_copies() {
     assert_eq!(range(&data), [40.0, 80.0, 120.0]);
 }
 
-/// 60,000 arms at the start, and 140,000 later.
+/// Creates a workload with 60,000 arms at the start and 140,000 later.
 fn long() -> Input {
     let event = |at: i64| {
         let time = (at - 60_000).max(0);
@@ -278,7 +279,7 @@ fn page(plan: &Plan, data: &Data) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Eight of nine rounds take eleven times as long, because other programs run.
+/// In this test, eight of nine rounds take eleven times as long, because other programs run.
 #[test]
 fn the_share_of_a_cpu_is_that_of_the_fastest_round() {
     let mut own = replayed(CHEAP);
@@ -289,17 +290,17 @@ fn the_share_of_a_cpu_is_that_of_the_fastest_round() {
     assert!(quiet.starts_with("It does not matter for you"), "{quiet}");
 }
 
-/// Of 1,000 operations, 200 come before the clock starts, and 100 of these are arms of timers that
-/// were pending before.
+/// Of 1,000 operations, 200 run before the clock starts, and 100 of these are arms of timers that
+/// were already pending at the start.
 #[test]
 fn the_share_of_a_cpu_counts_all_operations_of_the_trace() {
     let mut own = replayed(ROWS);
     (own.untimed, own.initial) = ([150, 0, 50, 0], 100);
-    // 90 ms for 800 operations, at 900 in a second.
+    // 90 ms for 800 operations, at a rate of 900 per second.
     assert!((own.cpu_percent(&own.rows[0]) - 10.125).abs() < 1e-9, "{}", own.cpu_percent(&own.rows[0]));
     own.whole.span_ns /= 2;
     assert!((own.cpu_percent(&own.rows[0]) - 20.25).abs() < 1e-9);
-    // Half of the 800 events after the start were replayed, in whatever time.
+    // Half of the 800 events after the start were replayed; their time does not matter.
     own.replayed = 500;
     assert!((own.cpu_percent(&own.rows[0]) - 40.5).abs() < 1e-9);
     assert!((own.per_operation(&own.rows[0]) - 112_505.0).abs() < 1e-6);
@@ -331,11 +332,11 @@ fn idle_wakes_are_those_of_an_hour() {
     let mut own = replayed(ROWS);
     own.rows.iter_mut().for_each(|row| row.idle_wakes = 7);
     let text = page(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() });
-    // Seven in a second.
+    // Seven per second.
     assert!(text.contains(" 25,200 "), "{text}");
 }
 
-/// A structure had no turn in time.
+/// Makes a structure one whose turn did not come in time.
 fn late(data: &mut Replayed, id: &str) {
     let structure = registry::find(id).unwrap();
     data.rows.retain(|row| row.structure != structure);
@@ -351,7 +352,7 @@ fn a_verdict_that_no_structure_had_time_for_is_not_shown() {
     assert!(said(&own).starts_with("not shown: no structure that fulfils"), "{}", said(&own));
 }
 
-/// The words of the line on 16 times as many timers, after the verdict for `wheel/slab`.
+/// Returns the line about 16 times as many timers, after the verdict for `wheel/slab`.
 fn grown(rows: &str, criteria: Criteria, change: fn(&mut Replayed)) -> String {
     let mut more = replayed(rows);
     (more.scale, more.profile.population.mean) = (16, 90.0);
@@ -370,34 +371,34 @@ fn grown(rows: &str, criteria: Criteria, change: fn(&mut Replayed)) -> String {
 fn with_more_timers_no_structure_is_named_that_another_beats_or_the_conditions_forbid() {
     let lazy = "coarse/slab 5 7000; wheel/slab 30 9000; binary-heap 90 2400";
     for (rows, criteria, words) in [
-        // The recommended one stays, with its interval, its share, and the others beside.
+        // The recommended structure stays, with its interval, its share, and the other structures.
         (
             "binary-heap 90 2400; wheel/slab 30 9000; heap4/slab 33 2800",
             EXACT,
             "still wheel/slab, 30004 ns (30001 to 30007), 48.0 % of a CPU; heap4/slab 33004 ns (33001 to \
              33007); binary-heap 90004 ns (90001 to 90007)",
         ),
-        // The current one competes: ours are four times as slow.
+        // The current structure competes; our structures are four times as slow.
         (
             "binary-heap 14.5 2400; wheel/slab 57 9000; heap4/slab 60 2800",
             EXACT,
             "binary-heap, 14504 ns (14501 to 14507), 23.2 % of a CPU; wheel/slab 57004",
         ),
-        // So does one of another project.
+        // A structure of another project competes too.
         ("btree-map 10 2400; wheel/slab 57 9000; binary-heap 60 2800", EXACT, "btree-map, "),
-        // A tie among those that are faster: none of them alone is named.
+        // The faster structures tie, so no single one of them is named.
         (
             "wheel/slab 60 9000; heap4/slab 30 2800; binary-heap 33 2400",
             EXACT,
             "heap4/slab or binary-heap, within the margin of a tie, 20 %, 48.0 % of a CPU; wheel/slab",
         ),
-        // A tie with the recommended one.
+        // A tie with the recommended structure.
         (
             "wheel/slab 33 9000; heap4/slab 30 2800; binary-heap 90 2400",
             EXACT,
             "still wheel/slab (within the margin of a tie, 20 %), 33004 ns ",
         ),
-        // The conditions hold too.
+        // The conditions apply here too.
         (lazy, EXACT, "coarse/slab is faster than all that fulfil the conditions; wheel/slab "),
         (lazy, Criteria { late_ns: Some(5e6), ..EXACT }, "still coarse/slab, 5004 ns"),
     ] {
@@ -411,11 +412,12 @@ fn with_more_timers_nothing_is_shown_by_few_or_unlike_rounds() {
     let rows = "wheel/slab 57 9000; binary-heap 14.5 2400";
     let words = grown(rows, EXACT, |more| more.rows.iter_mut().for_each(|row| row.total_ns.truncate(5)));
     assert_eq!(words, "not shown, as 5 rounds were run in time");
-    // A line needs the structures of the verdict; another one may be missing.
+    // The line needs the structures of the verdict; any other structure can be missing.
     let words = grown(rows, EXACT, |more| late(more, "wheel/slab"));
     assert_eq!(words, "not shown, as wheel/slab had no turn in time");
     assert!(grown(rows, EXACT, |more| late(more, "heap4/slab")).starts_with("binary-heap, "));
-    // Faster in some rounds, slower in others: the recommended one stays.
+    // The other structure is faster in some rounds and slower in others, so the recommended one
+    // stays.
     let words = grown(rows, EXACT, |more| {
         let [wheel, heap] = &mut more.rows[..] else { panic!("two rows") };
         for (at, ns) in heap.total_ns.iter_mut().enumerate() {
@@ -432,7 +434,7 @@ fn a_verdict_to_keep_the_current_structure_holds_with_more_timers() {
     let own = replayed(CHEAP);
     let all = findings(&plan("binary-heap", EXACT), &Data { own, more: vec![more.clone()] });
     assert!(all.last().unwrap().here.starts_with("still binary-heap, "), "{:?}", all.last());
-    // Every sample is in the result, apart from those of the workload itself.
+    // Every sample is in the result, except the samples of the workload itself.
     let series = series(&more);
     assert_eq!((series.len(), series[0].name.as_str()), (2, "replay of copies"));
     assert_eq!(series[0].samples.len(), 9);
@@ -527,8 +529,8 @@ fn the_first_events_of_a_long_trace_are_read_and_a_note_says_so() {
     assert_eq!(count(5000), (5000, vec![note]));
 }
 
-/// What stands at the end of a trace is told, and its rate counts, although the beginning alone is
-/// replayed.
+/// The report mentions what is at the end of a trace, and the rate of the whole trace counts,
+/// although only the beginning is replayed.
 #[test]
 fn a_long_trace_is_read_to_its_end() {
     let path = std::env::temp_dir().join(format!("tickwright-{}-long.twt", std::process::id()));
@@ -574,7 +576,7 @@ fn a_run_ends_within_a_minute_and_each_part_has_its_time() {
     assert_eq!(copies(30.0, 3), Some([32.5, 34.5, 35.0, 45.0]));
     assert_eq!(copies(15.0, 1), Some([30.0, 42.0, 45.0, 45.0]));
     assert_eq!(copies(45.1, 1), None);
-    // What the help says.
+    // The bound that the help states.
     assert!(BESIDE + Duration::from_secs(10) < Duration::from_secs(60));
 }
 
@@ -639,8 +641,8 @@ impl Meter for Slowing {
     }
 }
 
-/// A run on one structure. The clock is slow after this many reads, beside those in which the
-/// workload itself is replayed.
+/// Runs a recommendation on one structure. The clock is slow after this many reads, not counting
+/// the reads during the replay of the workload itself.
 fn ran(events: Vec<Event>, reads: Option<u64>) -> (Data, String) {
     let args: RecommendArgs = request::words(&["--rounds", "1"]).unwrap();
     let mut plan = plan("heap4/slab", EXACT);
@@ -671,11 +673,12 @@ fn copies_are_replayed_unless_the_beginning_of_a_trace_has_fewer_timers() {
     let (data, notes) = ran(steady.clone(), None);
     assert_eq!((scales(&data), notes.contains("not replayed")), (vec![4, 16, 64], false), "{notes}");
     assert_eq!(data.more[0].rows.len(), 1);
-    // The time is over while the first copies are decoded: after the readings for the schedule.
+    // After the readings for the schedule, the time ends while the first copies are decoded.
     let (data, notes) = ran(steady, Some(2));
     assert_eq!((scales(&data), data.own.rows[0].total_ns.len()), (Vec::new(), 1));
     assert!(notes.starts_with("not replayed with 4 copies, for lack of time"), "{notes}");
-    // They become more and more: what 64 copies may have of them has fewer.
+    // The number of pending timers grows, so the beginning that 64 copies are allowed to replay has
+    // fewer timers.
     let (data, notes) = ran((0..30_000).map(|at| arm(at * 1000, 1_000_000_000_000)).collect(), None);
     assert_eq!(scales(&data), [4, 16]);
     assert!(notes.ends_with("not replayed with 64 copies: it would take too many operations"), "{notes}");

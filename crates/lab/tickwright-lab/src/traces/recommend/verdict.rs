@@ -13,12 +13,13 @@ use crate::traces::remedy::remedies;
 use crate::traces::replay::{Data as Replayed, P50, P999, Row};
 
 impl Criteria {
-    /// Whether a structure may be recommended.
+    /// Whether a structure is allowed to be recommended.
     fn admit(&self, data: &Replayed, row: &Row) -> bool {
         row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
     }
 
-    /// A condition that the structure does not fulfil. It also judges structures of other projects.
+    /// Returns a condition that the structure does not fulfil. This also judges structures of other
+    /// projects.
     fn broken(&self, data: &Replayed, row: &Row) -> Option<String> {
         let late = self.late_ticks(data, row) as f64 * data.tick_ns as f64;
         let exact = row.structure.ties.exact();
@@ -44,7 +45,8 @@ impl Criteria {
         None
     }
 
-    /// The lateness of the replay. With a horizon: that of a timer so far away, if it is greater.
+    /// Returns the lateness that the replay showed. With a horizon, returns the lateness of a timer
+    /// at the horizon if that is greater.
     fn late_ticks(&self, data: &Replayed, row: &Row) -> u64 {
         let away = self.horizon(data);
         let of_the_furthest = if self.horizon_ns > 0 && !row.structure.ties.exact() {
@@ -55,24 +57,24 @@ impl Criteria {
         row.late_ticks.max(of_the_furthest)
     }
 
-    /// How far away a timer may be, in ticks.
+    /// Returns how far away the deadline of a timer can be, in ticks.
     fn horizon(&self, data: &Replayed) -> u64 {
         self.horizon_ns.div_ceil(data.tick_ns.max(1)).max(data.counts.longest)
     }
 }
 
-/// Whether the caller owns the nodes: such a structure does not allocate.
+/// Whether the caller owns the nodes, so that the structure does not allocate.
 fn is_callers(structure: &Structure) -> bool {
     structure.id.ends_with("/hook") || structure.id == "intrusive-rb"
 }
 
-/// Bytes for a pending timer. Where the caller owns the nodes, they count.
+/// Returns the bytes per pending timer. Nodes that the caller owns count too.
 fn bytes(data: &Replayed, row: &Row) -> f64 {
     let node = if is_callers(row.structure) { registry::facts(row.structure).bytes_per_timer } else { 0 };
     row.bytes as f64 / f64::from(data.counts.most.max(1)) + node as f64
 }
 
-/// The structure without its storage.
+/// Returns the name of the structure without its storage.
 fn family(structure: &Structure) -> &str {
     structure.id.split('/').next().unwrap_or(structure.id)
 }
@@ -81,14 +83,14 @@ fn family(structure: &Structure) -> &str {
 struct Choice<'d> {
     best: &'d Row,
     next: Option<&'d Row>,
-    /// The structure that the program has now, and its row if it ran.
+    /// The structure that the program has now. Its row follows, if it ran.
     asked: &'d Structure,
     current: Option<&'d Row>,
 }
 
 impl Choice<'_> {
-    /// The structure that the program has after the verdict: the recommended one, or the one that
-    /// it has now.
+    /// Returns the structure that the program has after the verdict, which is either the
+    /// recommended structure or the present one.
     fn kept(&self, data: &Replayed, criteria: &Criteria) -> &'static Structure {
         match self.current {
             Some(current) if !sentence(data, self, criteria).1 => current.structure,
@@ -106,8 +108,8 @@ fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -
     Some(Choice { best, next, asked: current, current: data.row(current.id) })
 }
 
-/// The structures for the questions about more timers: the current one, the recommended one, the
-/// runner-up, the best of another project, and the best of each shape.
+/// Returns the structures to replay with more timers: the current structure, the recommended one,
+/// the runner-up, the best structure of another project, and the best of each shape.
 pub(super) fn finalists(
     data: &Replayed,
     criteria: &Criteria,
@@ -141,10 +143,10 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// A shorter trace says nothing about the share of a CPU.
+/// A trace that is shorter than this does not show the share of a CPU.
 const SHORTEST_NS: u64 = 10_000_000;
 
-/// The verdict in a sentence, and whether it asks for a change.
+/// Returns the verdict in one sentence, and whether it asks for a change.
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
     let (best, asked) = (choice.best, choice.asked);
     let id = best.structure.id;
@@ -182,8 +184,9 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
         let words = format!("it takes {share} of a CPU, and is the fastest that may be recommended.");
         return (format!("Keep {id}: {words}"), false);
     }
-    // Which one is faster comes from the ratio round by round, so its share follows from that too:
-    // a lucky round of the slower one would turn the figures around.
+    // The ratio, computed round by round, decides which structure is faster. The share of the
+    // faster structure must follow from the same ratio, because otherwise a lucky round of the
+    // slower structure could contradict it.
     let ratio = best.ratio(current);
     let of_best = ratio.as_ref().map_or(of_best, |ratio| of_current * ratio.median);
     let (saved, share) = (percent(of_current - of_best), percent(of_best));
@@ -197,7 +200,7 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
     }
 }
 
-/// The verdict, and the margin.
+/// Returns the verdict and its margin.
 pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     let own = &data.own;
     let stated = |words: &str| {
@@ -237,17 +240,17 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
     all
 }
 
-/// The verdict on a trace without a timer of the program.
+/// The verdict on a trace that has no timer of the program itself.
 const WAITS_ALONE: &str = "Only waits and sleeps were seen: nothing can be said about timers that the \
     program manages itself.";
 
-/// What to do then.
+/// Returns what the user can do after this verdict.
 fn next_steps() -> String {
     let steps = remedies("PROGRAM").map(|step| format!("Next, {step}."));
     steps.join("\n")
 }
 
-/// Every sample of copies of the workload.
+/// Returns every sample of the replays with copies of the workload.
 pub(super) fn series(data: &Replayed) -> Vec<Series> {
     let of_row = |row: &Row| {
         let of = labels([("structure", row.structure.id.into()), ("copies", data.scale.into())]);
@@ -257,7 +260,7 @@ pub(super) fn series(data: &Replayed) -> Vec<Series> {
     data.rows.iter().map(of_row).collect()
 }
 
-/// One screen: verdict, workload, table, what would change it.
+/// Returns one screen of text: verdict, workload, table, what would change it.
 pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
     let own = &data.own;
     let verdict = findings.first().map_or("", |finding| &finding.here);
@@ -279,7 +282,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
-/// How early timers are cancelled and moved, and by whom.
+/// Returns how early timers are cancelled and moved, and by which threads.
 fn touched(profile: &Profile) -> String {
     let mut words = Vec::new();
     for (what, left) in [("cancelled", &profile.cancel_left), ("re-armed", &profile.rearm_left)] {
@@ -334,7 +337,7 @@ fn table(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> Table {
     table
 }
 
-/// How sure the order is.
+/// Returns how certain the order of the structures is.
 fn margins(findings: &[Finding]) -> String {
     let line = |finding: &Finding| {
         let apart =
@@ -348,7 +351,7 @@ fn margins(findings: &[Finding]) -> String {
     findings.iter().filter(|finding| finding.figure.is_some()).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The answers to other conditions, from the same rows, and from copies of the workload.
+/// Returns the verdicts under other conditions, from the same rows and from copies of the workload.
 fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>, findings: &[Finding]) -> String {
     let own = &data.own;
     let best = choice.best.structure;
@@ -377,7 +380,7 @@ fn changes(plan: &Plan, data: &Data, choice: &Choice<'_>, findings: &[Finding]) 
     lines.join("\n")
 }
 
-/// What the line on copies of the workload is about.
+/// Returns the name of the line about copies of the workload.
 fn scaled(more: &Replayed) -> String {
     format!("with {} times as many timers", more.scale)
 }
@@ -386,7 +389,7 @@ fn many(timers: f64) -> String {
     if timers < 10.0 { Format::Fixed(1).write(timers) } else { Format::Thousands.write(timers) }
 }
 
-/// The time of an operation, with its interval.
+/// Returns the time per operation, with its interval.
 fn figure(data: &Replayed, row: &Row) -> String {
     let ns = Format::Ns.write(data.per_operation(row));
     let interval = data.interval(row).map(|interval| [interval.low, interval.high]);
@@ -394,19 +397,21 @@ fn figure(data: &Replayed, row: &Row) -> String {
     format!("{ns} ns ({low} to {high})")
 }
 
-/// What is said of two structures that are apart beyond the interval, but not by enough to change.
+/// The words for two structures whose difference exceeds the interval, but is too small for a
+/// change.
 const TIE: &str = "within the margin of a tie, 20 %";
 
-/// Whether a structure is shown to be faster than another.
+/// Whether the measurements show that a structure is faster than another.
 fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
 }
 
-/// What more timers change, after the verdict for `kept`; `best` is the fastest of ours now.
+/// Returns what changes with more timers, after the verdict for `kept`. `best` is the fastest of
+/// our structures now.
 ///
-/// A structure is named only if no other that ran is shown to be faster. All of them compete, the
-/// current one and those of other projects too. If another is faster by less than that, but beyond
-/// the interval, the line says so.
+/// A structure is named only if the measurements show no other structure to be faster. All
+/// structures that ran compete, including the current one and those of other projects. If another
+/// structure is faster beyond the interval, but within the margin of a tie, the line says so.
 fn grown(
     own: &Replayed,
     more: &Replayed,
@@ -453,14 +458,14 @@ fn grown(
         let words = format!("{}, {tie}, {} of a CPU", ids.join(" or "), share(named[0]));
         (words, Vec::new())
     };
-    // The nearest others, and the structure of the verdict.
+    // The structures that are closest in time, and the structure of the verdict.
     let others = rows.iter().copied().filter(|row| !shown.iter().any(|one| one.structure == row.structure));
     let (verdict, others): (Vec<&Row>, Vec<&Row>) = others.partition(is_kept);
     let beside = verdict.into_iter().chain(others).take(2);
     beside.fold(words, |words, row| format!("{words}; {} {}", row.structure.id, figure(more, row)))
 }
 
-/// Capacity, tick and geometry.
+/// Returns advice about capacity, tick and geometry.
 fn advice(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
     let counts = &data.counts;
     let capacity = (u64::from(counts.most) * 3 / 2).next_power_of_two().max(16);
@@ -502,18 +507,19 @@ fn advice(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> String {
     lines.join("\n")
 }
 
-/// How many timers were pending on average, of all copies.
+/// Returns how many timers were pending on average, over all copies.
 fn mean(data: &Replayed) -> f64 {
     data.profile.population.mean * f64::from(data.scale)
 }
 
-/// The average, 99th percentile and maximum of pending timers, of all copies.
+/// Returns the average, the 99th percentile and the maximum of the number of pending timers, over
+/// all copies.
 pub(super) fn range(data: &Replayed) -> [f64; 3] {
     let (population, copies) = (&data.profile.population, f64::from(data.scale));
     [mean(data), population.p99 as f64 * copies, population.max as f64 * copies]
 }
 
-/// Cost by population, and the range of this workload at the foot of the plot.
+/// Returns a plot of cost by population, with the range of this workload at its lower edge.
 fn picture(data: &Data) -> Section {
     let all: Vec<&Replayed> = core::iter::once(&data.own).chain(&data.more).collect();
     let pending = Axis::log("timers pending on average", Format::Count);

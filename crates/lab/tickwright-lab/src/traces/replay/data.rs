@@ -14,7 +14,7 @@ use crate::traces::input::{Extent, Gaps, Input};
 pub(crate) struct Plan {
     pub(crate) input: Input,
     pub(crate) structures: Vec<&'static Structure>,
-    /// `None`: the tick is chosen by the trace.
+    /// `None`: the replay derives the tick from the trace.
     pub(crate) tick_ns: Option<u64>,
     pub(crate) scale: u32,
     pub(crate) cold: bool,
@@ -23,14 +23,15 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// Bounds of a replay that must end in time. The times are readings of the clock. If they do not
-/// suffice, fewer structures run, or fewer rounds: a structure is compared with the oracle before
-/// its time counts, or it is left out.
+/// Limits of a replay that must end in time. The times are readings of the clock. If there is not
+/// enough time, fewer structures run, or they run fewer rounds. A structure's time counts only
+/// after its answers were compared with the oracle's, so a structure that was not compared is left
+/// out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// This many operations are replayed, beside those that fill the queue.
+    /// At most this many operations are replayed, not counting those that fill the queue.
     pub(crate) operations: u64,
-    /// This many structures are compared and run for a round, whatever the time.
+    /// At least this many structures are compared and run for a round, regardless of the time.
     pub(crate) always: usize,
     /// No other structure is compared after this time.
     pub(crate) compare_until: u64,
@@ -38,7 +39,7 @@ pub(crate) struct Limits {
     pub(crate) rounds_until: u64,
     /// No structure runs after this time.
     pub(crate) end: u64,
-    /// The run of which this replay is a part ends by this time.
+    /// The time by which the run that contains this replay ends.
     pub(crate) whole: u64,
 }
 
@@ -47,29 +48,29 @@ pub(crate) struct Limits {
 pub(crate) struct Data {
     /// The figures of the trace, without superposed copies.
     pub(crate) profile: Profile,
-    /// The whole trace, also beyond what the profile and the operations cover.
+    /// The extent of the whole trace, which can exceed what the profile and the operations cover.
     pub(crate) whole: Extent,
-    /// The events whose operations were replayed, of all copies.
+    /// The number of events, over all copies, whose operations were replayed.
     pub(crate) replayed: u64,
-    /// What the source could not see.
+    /// Sentences that say what the source could not see.
     pub(crate) unseen: Vec<String>,
-    /// The events that are missing in the trace.
+    /// The numbers of events that are missing in the trace.
     pub(crate) gaps: Gaps,
-    /// Nothing but waits was seen.
+    /// Whether the trace has only waits.
     pub(crate) waits_alone: bool,
-    /// The operations.
+    /// The number of operations of each kind.
     pub(crate) counts: Counts,
-    /// Those among them that run before the clock starts, by kind. They fill the queue: see
-    /// [`initial`](Self::initial).
+    /// By kind, the operations of `counts` that run before the clock starts, because they fill the
+    /// queue: see [`initial`](Self::initial).
     pub(crate) untimed: [u64; 4],
-    /// Timers of a profile that are pending when it begins, of all copies. A program that has run
-    /// for long armed them before.
+    /// The number of timers, over all copies, that are pending when a profile begins. A program
+    /// that has run for a long time armed them earlier.
     pub(crate) initial: u64,
     /// Structures that did not run.
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) tick_ns: u64,
     pub(crate) scale: u32,
-    /// One for each structure that ran.
+    /// One row for each structure that ran.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -78,9 +79,10 @@ pub(crate) struct Data {
 pub(crate) struct LeftOut {
     pub(crate) structure: &'static Structure,
     pub(crate) why: String,
-    /// It could run, and would take too long.
+    /// Whether the structure could run but would take too long.
     pub(crate) is_able: bool,
-    /// It had no turn in time. On a quiet machine it may have one.
+    /// Whether the time ended before the structure's turn. On a quiet machine there might be enough
+    /// time.
     pub(crate) is_late: bool,
 }
 
@@ -90,7 +92,7 @@ pub(crate) struct Row {
     pub(crate) structure: &'static Structure,
     /// The processor time of all operations in ns, for each round.
     pub(crate) total_ns: Vec<f64>,
-    /// The times of single operations, for each kind that occurs.
+    /// The times of single operations, for each kind of operation that occurs.
     pub(crate) calls: [Vec<Calls>; 4],
     /// The most bytes on the heap, without the caller's own objects.
     pub(crate) bytes: usize,
@@ -105,7 +107,7 @@ pub(crate) struct Row {
 /// The times of single operations of a kind in one round, in ns, at the shares [`AT`].
 pub(crate) type Calls = [f64; AT.len()];
 
-/// Names of shares of all calls, and the shares.
+/// Shares of all calls, with their names.
 pub(crate) const AT: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
@@ -115,53 +117,54 @@ pub(crate) const P999: usize = 2;
 pub(crate) const WORST: usize = 4;
 
 impl Row {
-    /// The median time of all operations, in ns.
+    /// Returns the median time of all operations, in ns.
     pub(crate) fn total(&self) -> f64 {
         stats::median(&self.total_ns).unwrap_or(f64::INFINITY)
     }
 
-    /// The time of all operations in the fastest round, in ns. Other programs make a round slower,
-    /// and never faster.
+    /// Returns the time of all operations in the fastest round, in ns. Other programs can only make
+    /// a round slower.
     pub(crate) fn least(&self) -> f64 {
         self.total_ns.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The median over rounds of the times of a kind at a share of [`AT`].
+    /// Returns the time of a kind of operation at a share of [`AT`]: the median over the rounds.
     pub(crate) fn call(&self, kind: usize, at: usize) -> Option<f64> {
         let samples: Vec<f64> = self.calls[kind].iter().map(|calls| calls[at]).collect();
         stats::median(&samples)
     }
 
-    /// The worst call of any kind.
+    /// Returns the time of the worst call of any kind.
     pub(crate) fn worst(&self) -> Option<f64> {
         (0..self.calls.len()).filter_map(|kind| self.call(kind, WORST)).max_by(f64::total_cmp)
     }
 
-    /// The ratio of the time of this structure to that of another, round by round.
+    /// Returns the ratio of the time of this structure to that of another, round by round.
     pub(crate) fn ratio(&self, other: &Self) -> Option<Summary> {
         stats::ratios(&self.total_ns, &other.total_ns)
     }
 }
 
 impl Data {
-    /// The number of timed operations, by kind.
+    /// Returns the number of timed operations, by kind.
     pub(crate) fn timed_kinds(&self) -> [u64; 4] {
         core::array::from_fn(|kind| self.counts.kinds[kind].saturating_sub(self.untimed[kind]))
     }
 
-    /// The number of timed operations, at least 1.
+    /// Returns the number of timed operations, at least 1.
     pub(crate) fn timed(&self) -> f64 {
         self.timed_kinds().iter().sum::<u64>().max(1) as f64
     }
 
-    /// The index of the commonest kind of timed operations.
+    /// Returns the index of the most frequent kind of timed operations.
     pub(crate) fn commonest(&self) -> usize {
         let kinds = self.timed_kinds();
         (0..kinds.len()).max_by_key(|kind| kinds[*kind]).unwrap_or(0)
     }
 
-    /// The operations in the time of the whole trace. If a part of it was replayed, they follow
-    /// from the number of events: a burst at the start is not the rate of the program.
+    /// Returns the number of operations in the time of the whole trace. If only a part of the trace
+    /// was replayed, the number is scaled by the number of events and not by the time, because a
+    /// burst at the start is not the rate of the program.
     pub(crate) fn lasting(&self) -> f64 {
         self.of_whole(self.counts.operations().saturating_sub(self.initial))
     }
@@ -171,8 +174,8 @@ impl Data {
         self.replayed >= self.whole.events.saturating_mul(self.scale.into())
     }
 
-    /// What a count in the replay is in the whole trace. The arms of [`initial`](Self::initial)
-    /// came before.
+    /// Scales a count of the replay to the whole trace. The factor leaves out the arms of
+    /// [`initial`](Self::initial), because they happened before the trace.
     pub(crate) fn of_whole(&self, count: u64) -> f64 {
         let all = self.whole.events.saturating_mul(self.scale.into());
         let [all, replayed] =
@@ -180,36 +183,37 @@ impl Data {
         count as f64 * all / replayed
     }
 
-    /// The time of a row for one operation, in ns.
+    /// Returns the time per operation of a row, in ns.
     pub(crate) fn per_operation(&self, row: &Row) -> f64 {
         row.total() / self.timed()
     }
 
-    /// The share of one CPU that a structure takes, in percent of the time of the trace. It comes
-    /// from the fastest round, so that a busy machine changes it little.
+    /// Returns the share of one CPU that a structure uses, in percent of the time of the trace. The
+    /// share is computed from the fastest round, so that a busy machine changes it little.
     pub(crate) fn cpu_percent(&self, row: &Row) -> f64 {
         self.percent_of(row.least() / self.timed(), self.lasting())
     }
 
-    /// The share of one CPU that operations of `ns` take in the time of the trace, in percent.
+    /// Returns the share of one CPU, in percent of the time of the trace, for operations that take
+    /// `ns` each.
     pub(crate) fn percent_of(&self, ns: f64, operations: f64) -> f64 {
         100.0 * ns * operations / self.whole.span_ns.max(1) as f64
     }
 
-    /// The interval of the median time of a row for one operation, in ns.
+    /// Returns the confidence interval of a row's median time per operation, in ns.
     pub(crate) fn interval(&self, row: &Row) -> Option<Interval> {
         let times = row.total_ns.iter().map(|ns| ns / self.timed());
         stats::summarise(times).map(|summary| summary.interval)
     }
 
-    /// Rows by their time, the fastest first.
+    /// Returns the rows sorted by time, the fastest first.
     pub(crate) fn ranked(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| !row.total_ns.is_empty()).collect();
         rows.sort_by(|a, b| a.total().total_cmp(&b.total()));
         rows
     }
 
-    /// The row of a structure.
+    /// Returns the row of a structure.
     pub(crate) fn row(&self, id: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.structure.id == id)
     }

@@ -12,7 +12,7 @@ use crate::models::verify::Judge;
 use crate::models::witness::{Answer, Evidence, Fold};
 use crate::structures::registry::{self, Structure};
 
-/// Takes a piece of the operations. The error ends a pass.
+/// Receives a piece of the operations. An error ends the pass.
 pub(super) type Take<'t> = dyn FnMut(&Tape) -> Result<(), LabError> + 't;
 
 /// Calls its argument with all operations, piece by piece.
@@ -20,13 +20,13 @@ pub(super) type Feed<'f> = dyn Fn(&mut Take<'_>) -> Result<(), LabError> + 'f;
 
 /// What a pass is for.
 pub(super) enum Purpose<'p> {
-    /// Compare the answers with the oracle's, and weigh the queue.
+    /// Compare the answers with the oracle's, and measure the queue's memory.
     Verify(Compare<'p>),
-    /// Time each operation alone; the number is what a reading of the clock costs. Before each
-    /// piece the bytes are overwritten, and caches with them.
+    /// Time each operation separately. The number is the cost of reading the clock. Before each
+    /// piece, the bytes are overwritten to evict the queue from the caches.
     Calls(u64, &'p mut [u8]),
-    /// Time all operations together. Before each piece the bytes are overwritten, and caches with
-    /// them; the number is what a reading of the processor time costs then.
+    /// Time all operations together. Before each piece, the bytes are overwritten to evict the
+    /// queue from the caches. The number is then the cost of reading the processor time.
     Time(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
@@ -37,22 +37,23 @@ pub(super) enum Purpose<'p> {
 pub(super) struct Compare<'p> {
     /// The last tick to which the queue is advanced at the end.
     pub(super) end: u64,
-    /// The right answers. `None`: they are computed on the way.
+    /// The right answers. `None`: they are computed during the pass.
     pub(super) known: Option<&'p Known>,
-    /// The answers of this many pieces are folded apart.
+    /// The answers of this many pieces are also folded separately.
     pub(super) pieces: usize,
 }
 
 /// The right answers of an exact structure, computed once for all structures.
 pub(super) struct Known {
-    /// For each piece.
+    /// The right answers for each piece.
     answers: Vec<Answer>,
     /// The state after the last piece.
     judge: Judge,
 }
 
 impl Known {
-    /// Computes the answers to all pieces. `in_time` is called before each, and its error ends it.
+    /// Computes the answers to all pieces. `in_time` is called before each piece, and an error of
+    /// `in_time` ends the computation.
     pub(super) fn of(pieces: &[Tape], in_time: &dyn Fn() -> Result<(), LabError>) -> Result<Self, LabError> {
         let mut judge = Judge::default();
         let expect = |piece: &Tape| in_time().map(|()| judge.expect(piece, Evidence::Log));
@@ -61,10 +62,10 @@ impl Known {
     }
 }
 
-/// What a pass found.
+/// The results of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// The processor time of the operations that count.
+    /// The processor time of the timed operations.
     pub(super) ns: u64,
     /// The answers.
     pub(super) fold: Fold,
@@ -74,7 +75,8 @@ pub(super) struct Passed {
     pub(super) calls: [Option<Calls>; 4],
     pub(super) idle_wakes: u64,
     pub(super) late_ticks: u64,
-    /// Timers that were pending at the end were not compared beyond this tick. `None`: all were.
+    /// The tick up to which timers that were pending at the end were compared. `None`: all of them
+    /// were compared.
     pub(super) compared_to: Option<u64>,
 }
 
@@ -82,29 +84,29 @@ pub(super) struct Passed {
 pub(super) struct Pass<'p> {
     pub(super) feed: &'p Feed<'p>,
     pub(super) capacity: usize,
-    /// This many operations run before the clock starts. A piece ends with them.
+    /// This many operations run before the clock starts. The last of them also ends a piece.
     pub(super) untimed: u64,
     pub(super) purpose: Purpose<'p>,
     pub(super) meter: &'p dyn Meter,
 }
 
 impl Pass<'_> {
-    /// Runs on a fresh queue of a structure.
+    /// Runs the pass on a fresh queue of a structure.
     pub(super) fn run(self, structure: &'static Structure) -> Result<Passed, LabError> {
         with_one(structure, self.capacity, true, |live| self.on(live))
     }
 
-    /// Runs on an empty queue.
+    /// Runs the pass on an empty queue.
     fn on(self, live: Live<'_>) -> Result<Passed, LabError> {
         let Self { feed, purpose, meter, capacity, mut untimed } = self;
         let mut passed = Passed::default();
-        // The processor time of this thread leaves out what other programs take.
+        // The processor time of this thread excludes the time that other programs use.
         let processor = Processor(meter);
         match purpose {
             Purpose::Verify(compare) => verify(live, feed, compare, &processor, &mut passed)?,
             Purpose::Time(clock, waste) => feed(&mut |piece| {
                 pollute(waste);
-                // The time of a piece counts from the reading of the clock on.
+                // The time of a piece starts with this reading of the clock.
                 let sample = live.sampler.sample(piece, Evidence::Fold, &processor);
                 passed.fold.append(sample.answer.fold());
                 passed.ns += if counts(&mut untimed, piece) { sample.ns.saturating_sub(clock) } else { 0 };
@@ -123,7 +125,7 @@ impl Pass<'_> {
     }
 }
 
-/// The processor time of a clock.
+/// A clock that reads the processor time of `Meter`.
 pub(super) struct Processor<'m>(pub(super) &'m dyn Meter);
 
 impl Meter for Processor<'_> {
@@ -132,17 +134,17 @@ impl Meter for Processor<'_> {
     }
 }
 
-/// Whether the time of a piece counts. That of the first `untimed` operations does not.
+/// Whether the time of a piece counts. The time of the first `untimed` operations does not count.
 fn counts(untimed: &mut u64, piece: &Tape) -> bool {
     let counts = *untimed == 0;
     *untimed = untimed.saturating_sub(piece.operations());
     counts
 }
 
-/// Compares all answers. A trace may end before any timer is due: then its own operations ask for
-/// no answer, so the queue is advanced at the end beyond every deadline of the trace. There each
-/// pending timer must come, and no timer that was cancelled. Figures of memory and the fold do not
-/// include this part.
+/// Compares all answers. A trace can end before any timer is due, and its operations then ask for
+/// no answer. Therefore the queue is finally advanced beyond every deadline of the trace. This
+/// advance must deliver every pending timer and no cancelled timer. The memory figures and the fold
+/// do not include this part.
 fn verify(
     live: Live<'_>,
     feed: &Feed<'_>,
@@ -177,7 +179,8 @@ fn verify(
         }
         Ok(())
     })?;
-    // Delays begin at tick 0 or later, so no bound is longer than that of the last deadline.
+    // Delays begin at tick 0 or later, so no timer has a larger bound than a timer armed at tick 0
+    // for the last deadline.
     let bound = (registry::facts(structure).lateness)(last);
     let all = last.saturating_add(bound);
     passed.compared_to = (end < all).then_some(end);
@@ -199,7 +202,8 @@ fn calls(
     meter: &dyn Meter,
     passed: &mut Passed,
 ) -> Result<(), LabError> {
-    // The range and the three digits are valid arguments; a longer call counts as the longest.
+    // The range and the three digits are valid arguments. A call beyond the range counts as the
+    // longest of the range.
     let histogram = || {
         Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).map_err(|error| LabError::failed(error.to_string()))
     };
@@ -222,8 +226,8 @@ fn calls(
     Ok(())
 }
 
-/// Runs operations under a driver that wakes when the queue asks for it. `deadlines` are those of
-/// all ids.
+/// Runs operations under a driver that wakes when the queue asks for it. `deadlines` has the
+/// deadline of each id.
 fn wakes(queue: &mut dyn Erased, piece: &Tape, deadlines: &mut [u64], passed: &mut Passed) {
     for &step in &piece.steps {
         if let Step::Insert { id, deadline } | Step::Reschedule { id, deadline } = step
@@ -249,7 +253,7 @@ fn wakes(queue: &mut dyn Erased, piece: &Tape, deadlines: &mut [u64], passed: &m
     }
 }
 
-/// Delivers what is due. Returns how many timers were delivered.
+/// Delivers the due timers. Returns how many timers were delivered.
 fn deliver(queue: &mut dyn Erased, now: u64, deadlines: &[u64], passed: &mut Passed) -> u64 {
     let mut delivered = 0;
     queue.deliver(now, usize::MAX, &mut |id, _| {
@@ -265,14 +269,14 @@ fn drive(queue: &mut dyn Erased, until: u64, deadlines: &[u64], passed: &mut Pas
     while let Some(wake) = queue.wake().filter(|wake| *wake < until) {
         let delivered = deliver(queue, wake, deadlines, passed);
         passed.idle_wakes += u64::from(delivered == 0);
-        // A queue whose wake-up does not move would hold the driver for ever.
+        // A queue whose wake-up does not advance would keep the driver in this loop forever.
         if delivered == 0 && queue.wake().is_some_and(|next| next <= wake) {
             break;
         }
     }
 }
 
-/// Writes to memory, so that caches hold none of the queue.
+/// Writes to memory, so that no part of the queue stays in the caches.
 fn pollute(waste: &mut [u8]) {
     for line in waste.chunks_mut(64) {
         line[0] = line[0].wrapping_add(1);

@@ -30,30 +30,33 @@ const PIECE: usize = 1 << 14;
 /// The number of operations in a piece when caches are overwritten before each piece.
 const COLD_PIECE: usize = 64;
 
-/// This many steps are kept in memory (16 bytes each). A longer trace is decoded in each pass.
+/// At most this many steps (16 bytes each) are kept in memory. A longer trace is decoded again in
+/// each pass.
 const KEPT: u64 = 1 << 22;
 
-/// Bytes that are overwritten between pieces: more than a last-level cache usually has for a core.
+/// Bytes that are overwritten between pieces: more than the share of the last-level cache that one
+/// core usually has.
 const WASTE: usize = 32 << 20;
 
-/// Rounds in which each operation is timed alone.
+/// The number of rounds in which each operation is timed separately.
 const CALL_ROUNDS: usize = 5;
 
-/// A structure that is called at each tick is left out above this number of ticks.
+/// A structure that is called at each tick is left out if the replay has more ticks than this.
 const MOST_TICKS: u64 = 20_000_000;
 
-/// A structure that is called at each tick is advanced at most so far beyond the last operation.
+/// A structure that is called at each tick is advanced at most this many ticks beyond the last
+/// operation.
 const MOST_TICKS_AT_END: u64 = 2_000_000;
 
-/// In a replay with limits, single calls are timed for this many operations.
+/// In a replay with limits, at most this many operations are timed separately.
 const CALLED: u64 = 1 << 17;
 
-/// Runs a replay. Without limits it takes the time that it needs. A trace of waits alone is not
-/// replayed with limits, because nothing follows from it.
+/// Runs a replay. Without limits the replay takes as long as it needs. With limits, a trace that
+/// has only waits is not replayed, because such a replay leads to no recommendation.
 ///
 /// # Errors
-/// Returns that the trace cannot be read, the first wrong answer, or that the system refuses
-/// memory. An interruption is noted in `lab`.
+/// If the trace cannot be read, an answer is wrong (the error describes the first one), or the
+/// system refuses memory. An interruption is not an error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.doubts());
@@ -112,7 +115,7 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
         .and_then(|()| bench.time(&mut data.left_out, lab));
     data.rows = bench.rows;
     match done {
-        // An interruption is no error.
+        // An interruption is not an error.
         Err(LabError::Interrupted) => lab.interrupted = true,
         done => done?,
     }
@@ -128,15 +131,16 @@ struct Bench<'b> {
     capacity: usize,
     counts: Counts,
     meter: &'b dyn Meter,
-    /// One for each structure whose answers are right.
+    /// One row for each structure whose answers are right.
     rows: Vec<Row>,
-    /// Their answers: of the pieces for single calls, and of all.
+    /// The answers of these structures: first to the pieces whose calls are timed separately, then
+    /// to all pieces.
     folds: Vec<[Fold; 2]>,
-    /// Operations before those that are timed.
+    /// The number of operations that run before the timed ones.
     untimed: u64,
-    /// The time and the processor time at the begin.
+    /// The time and the processor time at the beginning.
     begun: [u64; 2],
-    /// The time in which all operations were decoded.
+    /// How long it took to decode all operations.
     decoding: Duration,
 }
 
@@ -146,14 +150,15 @@ impl Bench<'_> {
         self.limits.is_some_and(|limits| self.meter.now() > limit(&limits))
     }
 
-    /// The name of a part for its bar, with the time that is left of the whole run.
+    /// Returns the name of a part for the progress bar, with the time that is left for the whole
+    /// run.
     fn named(&self, part: &str) -> String {
         let Some(limits) = &self.limits else { return part.into() };
         let left = limits.whole.saturating_sub(self.meter.now()) / 1_000_000_000;
         format!("{part}, at most {left} s in all")
     }
 
-    /// The number of pieces in which each call is timed alone.
+    /// Returns the number of pieces whose calls are timed separately.
     fn called(&self) -> usize {
         match (&self.limits, &self.steps.kept) {
             (Some(_), Some(kept)) => pieces(kept, self.untimed + CALLED),
@@ -171,8 +176,8 @@ impl Bench<'_> {
         Pass { feed, capacity, untimed, purpose, meter }.run(structure)
     }
 
-    /// Compares the answers of the structures with the oracle's, and makes a row for each. With
-    /// limits, the structures that have no turn in time are left out.
+    /// Compares the answers of each structure with the oracle's answers, and makes a row for the
+    /// structure. With limits, a structure is left out if the time ends before its comparison.
     fn compare(
         &mut self,
         structures: &[&'static Structure],
@@ -188,7 +193,7 @@ impl Bench<'_> {
             progress.doing(structure.id);
             let is_free = self.limits.is_none_or(|limits| at < limits.always);
             let is_late = || !is_free && self.is_past(|limits| limits.compare_until);
-            // The error of a pass that has no more time, as of one that is interrupted.
+            // A pass that runs out of time ends with the same error as an interrupted one.
             let in_time = || if is_late() { Err(LabError::Interrupted) } else { Ok(()) };
             let compared = in_time().and_then(|()| {
                 let compare = Compare {
@@ -212,7 +217,7 @@ impl Bench<'_> {
                     let one = Duration::from_nanos(self.meter.now().saturating_sub(self.begun[0]));
                     let times = [one, self.decoding, self.plan.within];
                     let words = long(times, structures.len(), self.steps.kept.is_some());
-                    // A replay with limits ends in time.
+                    // A replay with limits ends in time, so it needs no such warning.
                     if let Some(words) = words.filter(|_| at == 0 && self.limits.is_none()) {
                         progress.say(&format!("tickwright: {words}"));
                     }
@@ -239,12 +244,13 @@ impl Bench<'_> {
     }
 
     /// Times rounds of all operations, then single calls. With limits, the slowest structures are
-    /// left out if the fewest rounds of all would take too long.
+    /// left out if the minimum number of rounds with all structures would take too long.
     fn time(&mut self, left_out: &mut Vec<LeftOut>, lab: &mut Lab<'_>) -> Result<(), LabError> {
         let (plan, meter) = (self.plan, self.meter);
         let begun = meter.now();
         if let Some(limits) = &self.limits {
-            // The processor time that there will be, if other programs take as much as before.
+            // The processor time that will be available if other programs continue to use as much
+            // as so far.
             let [elapsed, used] =
                 [begun.saturating_sub(self.begun[0]), meter.cpu().saturating_sub(self.begun[1])];
             let left = limits.rounds_until.saturating_sub(begun) as f64;
@@ -273,7 +279,7 @@ impl Bench<'_> {
         let clock = if plan.cold { calibrate(&Processor(meter)).cost_ns as u64 } else { 0 };
         let mut progress = None;
         let more = || u128::from(meter.now().saturating_sub(begun)) <= plan.within.as_nanos();
-        // The round that warms up, and the first one that counts.
+        // The passes of the warm-up round and of the first counted round run even if they are late.
         let free = if self.limits.is_some_and(|limits| limits.always > 0) { 2 * lanes } else { 0 };
         let passes = Cell::new(0);
         let is_late = || passes.get() >= free && self.is_past(|limits| limits.rounds_until);
@@ -284,7 +290,7 @@ impl Bench<'_> {
             same(turn.lane, 1, &passed)?;
             passes.set(passes.get() + 1);
             if turn.round == 0 && turn.is_last_of(lanes) {
-                // The first round tells how many there will be.
+                // The duration of the first round shows how many rounds there will be.
                 let round = Duration::from_nanos(meter.now().saturating_sub(begun));
                 let rounds = expected_rounds(round, plan.within, plan.rounds);
                 progress = Some(Progress::steps((rounds * lanes) as u64, self.named("timing")));
@@ -334,7 +340,7 @@ impl Bench<'_> {
     }
 }
 
-/// The number of pieces that contain the first `operations`.
+/// Returns the number of pieces that contain the first `operations`.
 fn pieces(kept: &[Tape], operations: u64) -> usize {
     let mut sum = 0;
     let is_before = |piece: &&Tape| {
@@ -345,9 +351,9 @@ fn pieces(kept: &[Tape], operations: u64) -> usize {
     kept.iter().take_while(is_before).count()
 }
 
-/// Which structures run, by the time of one pass of each: the fastest ones whose fewest rounds take
-/// `left` ns together. The first structure, which the program has now, and the fastest other always
-/// run.
+/// Returns which structures run, given the time of one pass of each. These are the fastest
+/// structures whose minimum number of rounds fits into `left` ns together. The first structure,
+/// which the program uses today, and the fastest other structure always run.
 fn fitting(costs: &[u64], left: u64) -> Vec<bool> {
     let mut order: Vec<usize> = (1..costs.len()).collect();
     order.sort_by_key(|at| costs[*at]);
@@ -360,13 +366,13 @@ fn fitting(costs: &[u64], left: u64) -> Vec<bool> {
     fits
 }
 
-/// The rounds that a replay takes, and one that warms up, if a round takes `round`.
+/// Returns the expected number of rounds, including one warm-up round, if a round takes `round`.
 fn expected_rounds(round: Duration, within: Duration, most: usize) -> usize {
     let fit = within.as_nanos() / round.as_nanos().max(1) + 1;
     usize::try_from(fit).unwrap_or(usize::MAX).max(FEWEST_ROUNDS as usize + 1).min(most + 1)
 }
 
-/// Notes structures for which the time did not suffice.
+/// Notes the structures for which there was not enough time.
 fn leave_out(what: &str, late: Vec<&'static Structure>, left_out: &mut Vec<LeftOut>, lab: &mut Lab<'_>) {
     if late.is_empty() {
         return;
@@ -383,14 +389,16 @@ fn leave_out(what: &str, late: Vec<&'static Structure>, left_out: &mut Vec<LeftO
     }));
 }
 
-/// A replay that takes longer says so when the first structure was compared.
+/// A replay that will take longer than this prints a warning after the comparison of the first
+/// structure.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How long a replay takes that [`LONG`] does not suffice for, and how to shorten it. The times are
-/// those to compare the answers of one structure, to decode once, and of `--within`.
+/// If a replay will take longer than [`LONG`], returns how long it will take and how to shorten it.
+/// The three times are: comparing the answers of one structure, decoding once, and the value of
+/// `--within`.
 fn long([one, decoding, within]: [Duration; 3], structures: usize, is_kept: bool) -> Option<String> {
-    // Each later pass decodes again if the operations are not kept: the fewest rounds, one that
-    // warms up, and those of single calls.
+    // If the operations are not kept, each later pass decodes them again: the minimum number of
+    // rounds, the warm-up round, and the rounds that time single calls.
     let again = if is_kept { 0 } else { FEWEST_ROUNDS as usize + 1 + CALL_ROUNDS };
     let times = |one: Duration, count: usize| one.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
     let compared = times(one, structures);
@@ -409,11 +417,11 @@ fn long([one, decoding, within]: [Duration; 3], structures: usize, is_kept: bool
 /// The part of a trace that was decoded.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
-    /// Events of all copies.
+    /// The number of events, over all copies.
     events: u64,
     /// From the first event to the last, in ns.
     span_ns: u64,
-    /// There were enough operations before the end of the trace.
+    /// Whether decoding stopped before the end of the trace because it had enough operations.
     is_cut: bool,
 }
 
@@ -422,11 +430,11 @@ struct Steps<'p> {
     input: &'p Input,
     tick_ns: u64,
     scale: u32,
-    /// Copies are shifted over this time, in ns.
+    /// The shifts of the copies are spread over this time, in ns.
     spread: i64,
     piece: usize,
     kept: Option<Vec<Tape>>,
-    /// This many operations are decoded, beside those that fill the queue.
+    /// At most this many operations are decoded, not counting those that fill the queue.
     most: u64,
     /// Decoding ends with an error after this time.
     until: Option<u64>,
@@ -446,7 +454,7 @@ impl<'p> Steps<'p> {
         meter: &'p dyn Meter,
     ) -> Self {
         let piece = if plan.cold { COLD_PIECE } else { PIECE };
-        // Copies are shifted by a second altogether, or by a quarter of a shorter trace.
+        // The shifts of the copies span one second, or a quarter of the trace if that is shorter.
         let spread = i64::try_from(profile.span_ns / 4).unwrap_or(i64::MAX).min(1_000_000_000);
         Self {
             input: &plan.input,
@@ -456,7 +464,7 @@ impl<'p> Steps<'p> {
             piece,
             kept: None,
             most: limits.map_or(u64::MAX, |limits| limits.operations),
-            // Where nothing runs whatever the time, decoding ends in time too.
+            // If no structure has to run regardless of the time, decoding also obeys the limit.
             until: limits.filter(|limits| limits.always == 0).map(|limits| limits.compare_until),
             meter,
             untimed: [0; 4],
@@ -464,8 +472,8 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// Decodes once: counts operations, and keeps them unless there are too many. Finds those that
-    /// are not timed. Returns which part of the trace was decoded, too.
+    /// Decodes once: counts operations, and keeps them unless there are too many. Finds the
+    /// operations that are not timed. Also returns which part of the trace was decoded.
     fn count(&mut self) -> Result<(Counts, Part), LabError> {
         if self.input.begins_full() {
             (self.untimed, self.initial) = self.filling()?;
@@ -485,14 +493,14 @@ impl<'p> Steps<'p> {
         })?;
         self.kept = kept;
         if self.untimed.iter().sum::<u64>() >= counts.operations() {
-            // Nothing else happens: filling is the work.
+            // The trace has no other operations, so filling the queue is the work to time.
             (self.untimed, self.initial) = ([0; 4], 0);
         }
         Ok((counts, part))
     }
 
-    /// The operations up to the last arm with which a copy begins, by kind; and the number of those
-    /// arms.
+    /// Returns, by kind, the number of operations up to the last arm with which a copy begins, and
+    /// the number of those arms.
     fn filling(&self) -> Result<([u64; 4], u64), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut begins: HashMap<u32, i64> = HashMap::new();
@@ -504,8 +512,8 @@ impl<'p> Steps<'p> {
                 untimed = decoder.counts().kinds;
                 initial += 1;
             }
-            // The last copy begins at most `spread` ns after the first. Until then the queue fills
-            // from the other copies.
+            // The last copy begins at most `spread` ns after the first. Until it begins, the other
+            // copies fill the queue.
             let first = *first.get_or_insert(event.time);
             let is_over = event.time > first.saturating_add(self.spread);
             if is_over || self.in_time().is_err() {
@@ -517,13 +525,13 @@ impl<'p> Steps<'p> {
         Ok((untimed, initial))
     }
 
-    /// An error if a signal came, or if there is no more time.
+    /// Returns an error if a signal arrived or no time is left.
     fn in_time(&self) -> Result<(), LabError> {
         let is_late = self.until.is_some_and(|until| self.meter.now() > until);
         if is_late || interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Hands out the first pieces. Operations that are not kept are all handed out.
+    /// Passes the first pieces to `take`. If operations are not kept in memory, passes all of them.
     fn each(&self, pieces: usize, take: &mut Take<'_>) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),
@@ -531,13 +539,14 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// Decodes, and hands out pieces. Ends at the first error, at a signal, and when there are
-    /// enough operations.
+    /// Decodes the trace and passes the pieces to `take`. Ends at the first error, at a signal, or
+    /// when there are enough operations.
     fn decode(&self, take: &mut Take<'_>) -> Result<(Counts, Part), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut chunk = Tape::of(Vec::with_capacity(self.piece));
         let mut done = Ok(());
-        // A piece ends with an operation, and with those that are not timed.
+        // A piece ends with an operation. The last of the operations that are not timed also ends a
+        // piece.
         let mut untimed: u64 = self.untimed.iter().sum();
         let mut here = 0;
         let mut put = |step: Step| {
@@ -576,15 +585,16 @@ impl<'p> Steps<'p> {
     }
 }
 
-/// The tick of the selected queues if they have one. Otherwise the power of ten, from a microsecond
-/// to a millisecond, that is at most a tenth of the shortest delays.
+/// Returns the tick of the selected queues if they have one. Otherwise returns the largest power of
+/// ten, from a microsecond to a millisecond, that is at most a tenth of the shortest delays.
 fn suitable_tick(input: &Input, profile: &Profile) -> u64 {
     let fits = |tick: &u64| *tick <= profile.delays.p1 / 10;
     let power = || [1_000_000, 100_000, 10_000].into_iter().find(fits).unwrap_or(1000);
     input.tick_ns().unwrap_or_else(power)
 }
 
-/// The structures that can run the workload. The others are noted with the reason.
+/// Returns the structures that can run the workload. The other structures are noted with the
+/// reason.
 fn able(
     plan: &Plan,
     counts: &Counts,
@@ -624,10 +634,10 @@ fn able(
     Ok(able)
 }
 
-/// Structures of others that do work at each tick, whether a timer is due or not.
+/// Other crates' structures that do work at each tick, whether a timer is due or not.
 const PER_TICK: [&str; 3] = ["hash-wheel", "nexus-timer", "delay-queue"];
 
-/// The last tick to which a structure is advanced when its answers are compared.
+/// Returns the last tick to which a structure is advanced when its answers are compared.
 fn end_of(structure: &Structure, counts: &Counts) -> u64 {
     let is_called_per_tick = PER_TICK.contains(&structure.id);
     if is_called_per_tick { counts.ticks.saturating_add(MOST_TICKS_AT_END) } else { u64::MAX }

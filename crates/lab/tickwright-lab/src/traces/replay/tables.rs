@@ -7,7 +7,7 @@ use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Uni
 use crate::structures::registry::Ties;
 use crate::traces::describe::workload_line;
 
-/// Every sample.
+/// Returns every sample.
 pub(crate) fn series(data: &Data) -> Vec<Series> {
     let of_row = |row: &Row| {
         let structure = || ("structure", row.structure.id.into());
@@ -33,7 +33,8 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
     data.rows.iter().flat_map(of_row).chain(data.gaps.series()).collect()
 }
 
-/// The fastest, beside the next one and the standard library's heap.
+/// Returns the fastest structure, compared with the second fastest and with the standard library's
+/// heap.
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let ranked = data.ranked();
     let Some((best, rest)) = ranked.split_first() else { return Vec::new() };
@@ -54,7 +55,7 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     next.copied().iter().chain(heap.iter()).filter_map(beside).collect()
 }
 
-/// The operations, the times, the single calls.
+/// Returns the sections: the operations, the times, and the single calls.
 pub(super) fn sections(data: &Data, _: &[Finding]) -> Vec<Section> {
     if data.ranked().is_empty() {
         return vec![workload(data).text("Interrupted before the first round: nothing was measured.")];
@@ -145,7 +146,7 @@ fn calls(data: &Data) -> Section {
     Section::new("Single calls, in ns without the reading of the clock").table(table)
 }
 
-/// The percentiles of the commonest kind, for the fastest structures.
+/// Returns the percentiles of the most frequent kind of operation, for the fastest structures.
 fn percentiles(data: &Data) -> Section {
     let kind = data.commonest();
     let axes = (Axis::log("one call in", Format::Count), Axis::log("ns", Format::Ns));

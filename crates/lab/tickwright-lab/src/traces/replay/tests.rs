@@ -23,7 +23,7 @@ fn rearm(time: Ns, timer: u64, deadline: Ns) -> Event {
     Event::new(time, timer, What::Rearm { deadline, period: 0 })
 }
 
-/// The operations, and the times that the queue is told, in order.
+/// Returns the operations and the times that the queue is told, in order.
 fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, Counts) {
     let mut decoder = Decoder::new(tick_ns);
     let mut out = Vec::new();
@@ -75,8 +75,8 @@ fn shown(steps: &[Step]) -> String {
 #[test]
 fn events_become_operations() {
     for (text, steps, counts) in [
-        // The queue is told the time before an operation: once for each tick, unless a delivery has
-        // told it.
+        // The queue is told the time before an operation: once per tick, unless a delivery has
+        // already told it.
         (
             "100 arm 1 300, 105 arm 2 900, 205 arm 3 900, 300 fire 1, 301 arm 4 900, 410 arm 1 900",
             "@1 0>21 1>81 @11 2>81 *21 3>81 @32 4>81",
@@ -112,12 +112,13 @@ fn events_become_operations() {
         let of_kind = |kind| found.iter().filter(|step| step.is_operation() && step.kind() == kind).count();
         assert_eq!([0, 1, 2, 3].map(|kind| of_kind(kind) as u64), counted.kinds, "{text}");
     }
-    // It skips what it missed for long.
+    // A periodic timer skips the expiries that it missed for a long time.
     let (steps, _) = told(&[events("0 arm 1 100/100"), vec![arm(1 << 60, 2, 1 << 61)]].concat(), 10);
     assert!(steps.len() < 10, "{}", steps.len());
 }
 
-/// A structure that is told the time is late by an eighth of a second, and not of the hour before.
+/// A timer that is armed for a second, after an hour without events, is late by an eighth of a
+/// second and not by an eighth of the hour, because the structure is told the time.
 #[test]
 fn a_granular_structure_is_as_late_as_in_a_loop_that_tells_the_time() {
     let (hour, second) = (3_600_000_000_000, 1_000_000_000);
@@ -139,8 +140,8 @@ fn extreme_times_do_not_panic() {
     }
 }
 
-/// 10,000 timers with a period of 1 ns, and a second without events. Each timer skips the periods
-/// that it missed.
+/// There are 10,000 timers with a period of 1 ns, and a second without events. Each timer skips the
+/// periods that it missed.
 #[test]
 fn a_flood_of_periodic_timers_is_bounded() {
     let mut events: Vec<Event> =
@@ -150,7 +151,7 @@ fn a_flood_of_periodic_timers_is_bounded() {
     assert!(steps.len() < 2_000_000 && counts.deliveries > 10_000, "{} {counts:?}", steps.len());
 }
 
-/// 200 timers miss 900 periods, which each of them alone would make up for.
+/// Each of 200 timers misses 900 periods, which it would make up for if it were the only timer.
 #[test]
 fn many_timers_do_not_make_up_for_all_that_they_missed() {
     let mut events: Vec<Event> =
@@ -239,7 +240,7 @@ fn a_replay_of_the_first_operations_says_so_and_knows_their_time() {
     let (part, notes) = limited(SERVER, &only, Some(Limits { operations: 1000, ..FREE }));
     assert_eq!((part.initial, part.untimed), (whole.initial, whole.untimed));
     let operations = part.counts.operations();
-    // An event may bring the deliveries before it.
+    // An event can come with the deliveries that precede it.
     assert!((1200..1300).contains(&operations), "{operations}");
     let (_, share) = notes.split_once("operations were replayed: ").unwrap_or_else(|| panic!("{notes}"));
     let (share, _) = share.split_once(" % of the time of the trace").unwrap_or_else(|| panic!("{notes}"));
@@ -269,7 +270,7 @@ fn the_share_of_a_cpu_follows_from_the_rate_of_the_whole_trace() {
     }
 }
 
-/// Verifies the answers of every structure, of granular ones too.
+/// Verifies the answers of every structure, including granular ones.
 #[test]
 fn every_structure_answers_a_mixed_workload_rightly() {
     let mixed = "timers = 300\nexpire = 40\ncancel = 30\nrearm = 30\n\
@@ -282,7 +283,8 @@ fn every_structure_answers_a_mixed_workload_rightly() {
         assert_eq!(row.late_ticks > 0, !exact, "{}", row.structure.id);
         assert_eq!(row.total_ns.len(), 2, "{}", row.structure.id);
     }
-    // The slab has the nodes of 300 timers, also behind what guards late deliveries.
+    // The slab has the nodes of 300 timers, also counted through the layer that checks late
+    // deliveries.
     let [slab, hook] = ["coarse/slab", "coarse/hook"].map(|id| data.row(id).map_or(0, |row| row.bytes));
     assert!(slab > hook + 300 * 16, "{slab} and {hook}");
 }
@@ -332,8 +334,8 @@ fn the_report_says_what_was_replayed_and_what_is_odd() {
     }
 }
 
-/// A thousand timers are pending when the profile begins: their arms are not timed, whatever the
-/// number of copies.
+/// A thousand timers are pending when the profile begins. Their arms are not timed, regardless of
+/// the number of copies.
 #[test]
 fn the_arms_at_the_start_of_a_profile_are_not_timed() {
     let words = "timers = 1000\nexpire = 10\ncancel = 90\ntouched_after_ms = 10\ndelays = [{ ms = 2000 }]";
@@ -341,13 +343,13 @@ fn the_arms_at_the_start_of_a_profile_are_not_timed() {
         let data = replayed(words, &["--structures", "heap4/slab", "--scale", scale, "--tick", "1ms"]);
         let copies = u64::from(data.scale);
         assert_eq!(data.initial, 1000 * copies);
-        // The second copy begins later, so some operations of the first one come before.
+        // The second copy begins later, so some operations of the first copy precede it.
         let [inserts, _, removes, _] = data.untimed;
         assert!(inserts >= 1000 * copies && (scale == "1") == (removes == 0), "{:?}", data.untimed);
         let all: u64 = data.untimed.iter().sum();
         assert_eq!(data.timed(), (data.counts.operations() - all) as f64);
         assert!(data.timed() > 3000.0, "{}", data.timed());
-        // The meter moves by 10 ns between two readings: a piece takes 10 ns. The first piece
+        // The meter advances by 10 ns between two readings, so a piece takes 10 ns. The first piece
         // does not count.
         let row = &data.rows[0];
         assert!(row.total_ns.iter().all(|ns| *ns == 10.0 * pieces), "{:?}", row.total_ns);

@@ -37,13 +37,13 @@ fn a_path_that_cannot_be_written_is_refused_at_once() {
     assert_eq!(std::fs::read_dir(&*folder).unwrap().count(), usize::from(cfg!(unix)), "nothing was made");
 }
 
-/// The file that a message names as the place of the content.
+/// Returns the file that a message names as the place of the content.
 fn named_in(error: impl core::fmt::Display) -> PathBuf {
     let words = error.to_string();
     words.split("the content is in '").nth(1).unwrap().strip_suffix('\'').unwrap().into()
 }
 
-/// A folder that comes into being during the run keeps the file from its name.
+/// A folder that is created during the run has the file's name, so the draft cannot be renamed.
 #[test]
 fn what_cannot_get_its_name_stays_beside_and_is_named() {
     let folder = Folder::new("stays");

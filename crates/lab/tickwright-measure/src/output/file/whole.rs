@@ -8,20 +8,22 @@ use std::path::{Path, PathBuf};
 
 use crate::interrupt;
 
-/// A draft of a file, in the folder of the final file. If it is dropped before it is published, it
-/// leaves nothing.
+/// A draft of a file, in the folder of the final file. If it is dropped before it is published, no
+/// file is left.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,
     name: Name,
 }
 
-/// The name of a draft. A signal that ends the process removes the file, and so does a drop.
+/// The name of a draft. The file is removed when this value is dropped, and when a signal ends the
+/// process.
 #[derive(Debug)]
 struct Name(PathBuf);
 
 impl Name {
-    /// Creates a file with `make`, which gets a name beside `path` that no other draft has.
+    /// Creates a file with `make`, which receives a path in the same folder as `path` that no other
+    /// draft has.
     fn make<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut drafts = interrupt::drafts();
         let name = temporary(path);
@@ -43,14 +45,14 @@ impl Draft {
     /// Creates a draft in the folder of `path`.
     ///
     /// # Errors
-    /// The folder does not exist, or no file can be created in it.
+    /// If the folder does not exist, or no file can be created in it.
     pub(super) fn beside(path: &Path) -> io::Result<Self> {
         let create = |name: &Path| File::options().read(true).write(true).create_new(true).open(name);
         let (name, file) = Name::make(path, create)?;
         Ok(Self { file, name })
     }
 
-    /// The file to write to.
+    /// Returns the file to write to.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
@@ -71,7 +73,7 @@ impl Draft {
     /// a sticky folder, can be written but not replaced.
     ///
     /// # Errors
-    /// The errors of the file system. The message names the draft, which then stays.
+    /// The errors of the file system. The message names the draft, which is then not removed.
     pub(super) fn publish(mut self, path: &Path) -> io::Result<()> {
         let Err(error) = self.rename(path) else { return Ok(()) };
         let copied = self.file.rewind().and_then(|()| {
@@ -86,7 +88,7 @@ impl Draft {
         })
     }
 
-    /// Lets the file stay when a signal ends the process.
+    /// Keeps the file even if a signal ends the process.
     pub(super) fn keep(&self) {
         interrupt::drafts().retain(|draft| *draft != self.name.0);
     }
@@ -101,8 +103,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A name that no other draft has. It is short, because `path` may have the longest name that the
-/// file system takes.
+/// Returns a name that no other draft has. The name is short, because `path` can have the longest
+/// name that the file system allows.
 fn temporary(path: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

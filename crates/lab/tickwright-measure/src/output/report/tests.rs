@@ -120,7 +120,7 @@ fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
     let refused = args.open().unwrap().deliver(&plain).unwrap_err();
     assert!(refused.to_string().contains("this result has no plot"), "{refused}");
     assert!(!svg.exists() && json.exists());
-    // A run that was stopped before its first figure is interrupted, and nothing else.
+    // A run that was stopped before its first figure only counts as interrupted.
     let partial = args.open().unwrap().deliver(&Report { interrupted: true, ..plain });
     assert!(matches!(partial, Err(LabError::Interrupted)));
     assert!(std::fs::read_to_string(&svg).unwrap().contains("Nothing was measured"));

@@ -46,7 +46,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(error.contains("no series in common"), "{error}");
 }
 
-/// A series of another size is another series, and the order of the series does not matter.
+/// A series with another size is a different series, and the order of the series does not matter.
 #[test]
 fn series_are_matched_by_their_labels() {
     let hold = |n: u32, ns: f64| {

@@ -3,7 +3,7 @@ use core::cell::{Cell, RefCell};
 use super::*;
 use crate::clock::OsClock;
 
-/// The ways in which a scheduler may fail the check.
+/// The ways in which a scheduler can fail the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -17,7 +17,7 @@ enum Fault {
     Breaks,
 }
 
-/// A scheduler that stores due times and counts, but no timers.
+/// A scheduler that stores only due times and counts, but no timers.
 struct Liar {
     fault: Fault,
     clock: OsClock,

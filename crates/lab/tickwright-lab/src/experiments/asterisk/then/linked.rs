@@ -10,7 +10,7 @@ use super::{Entry, Order};
 intrusive_adapter!(ByTime = Rc<Entry<LinkedListLink>>: Entry<LinkedListLink> { place => LinkedListLink });
 
 /// The sorted doubly linked list. An add starts from the end that is nearer in time. A forward walk
-/// puts the entry behind its equals; a backward walk puts the entry before them.
+/// puts the entry after the entries of equal time, and a backward walk puts it before them.
 #[derive(Default)]
 pub(crate) struct List(LinkedList<ByTime>);
 

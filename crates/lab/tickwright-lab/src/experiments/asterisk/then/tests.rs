@@ -43,8 +43,8 @@ fn at_most_so_many_freed_entries_are_kept_and_used_again() {
     );
 }
 
-/// A walk starts at the nearer end. An entry comes after its equals when the walk goes forward, and
-/// before them when it goes backward.
+/// A walk starts at the nearer end. The entry is put after the entries of equal time in a forward
+/// walk, and before them in a backward walk.
 #[test]
 fn the_list_puts_equals_last_forward_and_first_backward() {
     let context = context::<List>();
@@ -53,7 +53,8 @@ fn the_list_puts_equals_last_forward_and_first_backward() {
     assert_eq!(order, [0, 2, 3, 5, 4, 1]);
 }
 
-/// The bug of the heap of 2009: an entry that fills the hole of a removal may have to rise.
+/// The bug of the heap of 2009: an entry that fills the place of a removed entry can have to move
+/// up.
 #[test]
 fn removals_from_the_middle_keep_the_order() {
     fn keeps<O: Order>(seed: u64) {

@@ -11,7 +11,8 @@ fn an_event_too_few_too_many_or_out_of_order_is_named() {
     assert_eq!(compare(sorted(vec![(2, 6), (0, 5), (1, 6)]), &expected), Ok(()), "equals in any order");
 }
 
-/// Many timers are due at the same time, and a third is deleted. The order is (due time, arrival).
+/// Many timers are due at the same time, and a third of all timers is deleted. The order is (due
+/// time, arrival).
 #[test]
 fn a_script_has_equals_and_sorting_keeps_them_in_order() {
     let script = Script::new(300, 1);

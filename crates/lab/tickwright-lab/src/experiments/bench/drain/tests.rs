@@ -17,7 +17,8 @@ fn phases_are_hundredths_and_cover_every_tick() {
     }
 }
 
-/// A clock whose steps grow: a later phase takes longer, and the least of two rounds is the first.
+/// The clock's steps grow, so a later phase takes longer, and the first of two rounds has the least
+/// times.
 #[test]
 fn a_phase_counts_with_its_least_time_after_a_warm_up() {
     struct Growing(core::cell::Cell<u64>);

@@ -19,7 +19,7 @@ impl Witness for Sum {
     fn read(&mut self, _: Option<u64>) {}
 }
 
-/// Takes three samples of each measure, by the oracle and by a floor.
+/// Takes three samples of each measure, with the oracle and with a floor.
 fn both(scenario: &str, n: usize, floor: &mut impl BenchQueue) -> [Sum; 2] {
     let scenario = Scenario::find(scenario).unwrap();
     let mut oracle = Oracle::default();
@@ -41,7 +41,8 @@ fn both(scenario: &str, n: usize, floor: &mut impl BenchQueue) -> [Sum; 2] {
 fn a_flat_wheel_delivers_what_the_oracle_delivers() {
     for name in ["network", "one-delay", "one-shots-2k", "request-timeout", "hold-exp-dense"] {
         let longest = Scenario::find(name).unwrap().longest_delay().unwrap();
-        // Popped timers with equal deadlines leave in another order and get each other's delays.
+        // Popped timers with equal deadlines leave in a different order and get each other's
+        // delays.
         let [oracle, floor] = both(name, 500, &mut FlatWheel::new(500, longest));
         if name == "hold-exp-dense" {
             assert_eq!(floor.count, oracle.count);

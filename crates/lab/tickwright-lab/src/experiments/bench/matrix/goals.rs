@@ -1,6 +1,6 @@
-//! What [`DefaultQueue`](tickwright_core::DefaultQueue) must reach: beside others as they are
-//! published, beside others at our contract, and beside our other structures. Also its bytes, and
-//! the evenness of a drain.
+//! The goals of [`DefaultQueue`](tickwright_core::DefaultQueue), compared with other crates'
+//! structures as published, with those structures under our contract, and with our other
+//! structures. There are also goals for its bytes and for the evenness of a drain.
 
 use super::work::{Goals, MANY, Pair, goal_columns};
 use crate::experiments::bench::cell::{Row, beside};
@@ -12,7 +12,7 @@ use crate::result::{Finding, Section, findings_table, labels};
 use crate::stats::{self, Bound, Summary};
 use crate::structures::registry::{self, Kind, LEFT_OUT, WITHOUT_RIVALS};
 
-/// The structures beside which `DefaultQueue` is compared.
+/// The structures with which `DefaultQueue` is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Beside {
     Published,
@@ -23,7 +23,7 @@ enum Beside {
 impl Beside {
     const ALL: [Self; 3] = [Self::Published, Self::Contract, Self::Ours];
 
-    /// The words in tables, and the name of the goal.
+    /// Returns the words in tables, and the name of the goal.
     fn words(self) -> [&'static str; 2] {
         match self {
             Self::Published => ["published", "DefaultQueue to others as published"],
@@ -33,7 +33,7 @@ impl Beside {
     }
 }
 
-/// `DefaultQueue` beside the fastest of some others in a cell.
+/// `DefaultQueue` compared with the fastest of a group of other structures in a cell.
 struct Compared<'p, 'c> {
     pair: &'p Pair<'c>,
     beside: Beside,
@@ -47,7 +47,7 @@ fn is_default(row: &Row) -> bool {
     row.structure.id == registry::DEFAULT
 }
 
-/// Everything that is compared, cell by cell.
+/// Returns everything that is compared, cell by cell.
 fn compared<'p, 'c>(goals: &Goals, pairs: &'p [Pair<'c>]) -> Vec<Compared<'p, 'c>> {
     let of_pair = |pair: &'p Pair<'c>| {
         Beside::ALL.into_iter().filter_map(move |beside| {
@@ -76,7 +76,7 @@ fn compared<'p, 'c>(goals: &Goals, pairs: &'p [Pair<'c>]) -> Vec<Compared<'p, 'c
 const BYTES: &str = "DefaultQueue: bytes a timer";
 pub(super) const PHASES: &str = "DefaultQueue: phases of a drain";
 
-/// Every figure of `DefaultQueue` beside its bound.
+/// Returns every figure of `DefaultQueue` with its bound.
 pub(super) fn findings(goals: &Goals, pairs: &[Pair<'_>], drained: &drain::Data) -> Vec<Finding> {
     let mut compared = compared(goals, pairs);
     compared.sort_by_key(|one| one.beside);
@@ -88,7 +88,8 @@ pub(super) fn findings(goals: &Goals, pairs: &[Pair<'_>], drained: &drain::Data)
     times.chain(bytes(goals, pairs)).chain(phases(goals, drained)).collect()
 }
 
-/// The most bytes a timer in any work, where timers only expire and where they are moved.
+/// Returns the most bytes per timer in any work, separately for works in which timers only expire
+/// and for works in which they are moved.
 fn bytes(goals: &Goals, pairs: &[Pair<'_>]) -> impl Iterator<Item = Finding> {
     let of = |what: &str, at_most: f64, measures: &[Measure]| {
         let cells =
@@ -104,7 +105,8 @@ fn bytes(goals: &Goals, pairs: &[Pair<'_>]) -> impl Iterator<Item = Finding> {
     [fresh, mixed].into_iter().flatten().map(|finding| finding.labelled(labels([("goal", BYTES.into())])))
 }
 
-/// The longest phase of a drain of each structure; only that of `DefaultQueue` has a bound.
+/// Returns the longest phase of each structure's drain. Only the phase of `DefaultQueue` has a
+/// bound.
 fn phases(goals: &Goals, drained: &drain::Data) -> impl Iterator<Item = Finding> {
     drained.rows.iter().map(|row| {
         let id = row.structure.id;
@@ -120,7 +122,7 @@ fn phases(goals: &Goals, drained: &drain::Data) -> impl Iterator<Item = Finding>
     })
 }
 
-/// The section of these goals.
+/// Returns the section of these goals.
 pub(super) fn section(goals: &Goals, pairs: &[Pair<'_>], findings: &[Finding]) -> Section {
     let above = "x: DefaultQueue to the fastest of others, round by round, the median of these. Published: \
                  whatever the others promise; in network and request-timeout, heaps. Our contract: order \

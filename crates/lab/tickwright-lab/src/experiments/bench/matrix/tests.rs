@@ -5,7 +5,7 @@ use crate::experiments::bench::tests::bench;
 use crate::experiments::bench::tests::planned;
 use crate::experiments::bench::tests::report;
 
-/// Each reading moves the clock by the same time: all ratios are 1.
+/// Each reading advances the clock by the same time, so all ratios are 1.
 #[cfg(feature = "rivals")]
 #[test]
 fn a_report_shows_the_ratios_the_floors_and_what_is_dead() {
@@ -79,7 +79,8 @@ fn the_part_default_shows_the_goals_of_the_default_queue_alone() {
     assert_eq!(bounds("DefaultQueue to others as published"), published.map(|x| format!("at most {x}")));
     let ours = bounds("DefaultQueue to the best of our others");
     assert_eq!((ours.len(), ours[0].as_str(), ours[1].as_str()), (11, "at most 1.25", "at most 1.1"));
-    // Others as published are heaps in a network, whatever is faster.
+    // In a network scenario, the other structures "as published" are heaps, even if another
+    // structure is faster.
     let network = report.findings.iter().find(|finding| finding.about.starts_with("network")).unwrap();
     assert!(network.about.ends_with("ladder/slab to orx-4ary"), "{}", network.about);
     let drained = report.findings.iter().filter(|finding| finding.labels["goal"] == goals::PHASES.into());

@@ -1,4 +1,4 @@
-//! The works of the matrix with their bounds, and the cells that they ask for.
+//! The works of the matrix with their bounds, and the cells that each work needs.
 
 use clap::ValueEnum;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Whether the part runs if these are asked for: each, if none is named.
+    /// Whether the part runs if the user names `parts`. If no part is named, every part runs.
     pub(crate) fn is_asked(self, parts: &[Self]) -> bool {
         parts.is_empty() || parts.contains(&self)
     }
@@ -45,7 +45,7 @@ pub(crate) struct Work {
     pub(crate) n: Vec<Population>,
     /// For each population, the greatest ratio that meets the goal.
     pub(crate) at_most: Vec<f64>,
-    /// The bounds are instead ns per operation of our best structure.
+    /// Whether the bounds are ns per operation of our best structure instead of ratios.
     #[serde(default)]
     pub(crate) in_ns: bool,
     /// Structures that would take too long in this work, by id.
@@ -57,16 +57,17 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// The populations with their bounds. `--quick` keeps the small ones.
+    /// Returns the populations with their bounds. With `quick`, only small populations are kept.
     pub(crate) fn columns(&self, quick: bool) -> impl Iterator<Item = (usize, f64)> + '_ {
         let pairs = self.n.iter().map(|n| n.get() as usize).zip(self.at_most.iter().copied());
         pairs.filter(move |(n, _)| !quick || *n <= cell::QUICK_POPULATIONS)
     }
 
-    /// Its scenario, with its measure alone where a scenario can have one alone.
+    /// Returns the scenario of the work. It has only the measure of this work, if its model allows
+    /// a single measure.
     ///
     /// # Errors
-    /// No scenario has this name; the tests exclude this error.
+    /// If no scenario has this name. The tests show that this does not happen.
     pub(crate) fn scenario(&self) -> Result<Scenario, LabError> {
         let mut scenario = Scenario::find(&self.scenario)?;
         if !scenario.model.whole() {
@@ -75,12 +76,12 @@ impl Work {
         Ok(scenario)
     }
 
-    /// Whether `DefaultQueue` has a goal beside queues of others.
+    /// Whether `DefaultQueue` has a goal relative to other crates' queues.
     fn has_goal(&self) -> bool {
         !self.default.published.is_empty()
     }
 
-    /// The name in tables: the scenario's, and the measure if it is not the usual one.
+    /// Returns the name in tables: the scenario's name, and the measure if it is not the usual one.
     pub(crate) fn name(&self) -> String {
         match self.measure {
             Measure::Rearm | Measure::Hinted => format!("{}, {}", self.scenario, self.measure),
@@ -90,16 +91,16 @@ impl Work {
 }
 
 impl Matrix {
-    /// The built-in file.
+    /// Returns the built-in file.
     ///
     /// # Errors
-    /// The file has a mistake; the tests exclude this error.
+    /// If the file has a mistake. The tests show that it has none.
     pub(crate) fn built_in() -> Result<Self, LabError> {
         let text = include_str!("../../../../../../../scenarios/matrix.toml");
         scenario::parse("scenarios/matrix.toml", text)
     }
 
-    /// The works of some parts; of all parts, if none is named.
+    /// Returns the works of the named parts, or of all parts if none is named.
     pub(crate) fn asked(&self, parts: &[Part]) -> impl Iterator<Item = &Work> {
         let all = Part::Queues.is_asked(parts);
         let default = Part::Default.is_asked(parts);
@@ -111,56 +112,58 @@ impl Matrix {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Goals {
-    /// The greatest ratio to our best other structure, in a work without a bound of its own.
+    /// The greatest ratio of the default queue to our best other structure, in a work that has no
+    /// separate bound for it.
     pub(crate) ours: f64,
-    /// The most bytes a timer, of a million that only expire.
+    /// The most bytes per timer, with a million timers that only expire.
     pub(crate) fresh_bytes: f64,
-    /// The most bytes a timer, of a million that are also moved and cancelled.
+    /// The most bytes per timer, with a million timers that are also moved and cancelled.
     pub(crate) mixed_bytes: f64,
     /// The greatest ratio of a drain's longest phase to its median one.
     pub(crate) phase: f64,
 }
 
 /// The bounds of a work: the greatest ratio at each of its populations. A population after the last
-/// bound has none.
+/// bound has no bound.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Bounds {
-    /// The shape of the others as they are published; without it, all of them count.
+    /// If present, only other crates' structures of this shape count, as they are published;
+    /// otherwise all of them count.
     pub(crate) beside: Option<Shape>,
     pub(crate) published: Vec<f64>,
     pub(crate) contract: Vec<f64>,
     pub(crate) ours: Vec<f64>,
 }
 
-/// A cell that a work asks for: our best structure and the best of others.
+/// A cell that a work needs: our best structure and the best other one.
 pub(crate) struct Pair<'c> {
     pub(crate) work: &'c Work,
     pub(crate) cell: &'c Cell,
     pub(crate) ours: &'c Row,
     pub(crate) other: &'c Row,
-    /// The place of its population in the work.
+    /// The index of the cell's population in the work.
     pub(crate) at: usize,
     pub(crate) at_most: f64,
 }
 
 impl<'c> Pair<'c> {
-    /// The figure to which the bound applies.
+    /// Returns the figure to which the bound applies.
     pub(crate) fn bounded(&self) -> Option<Summary> {
         if self.work.in_ns { self.ours.summary } else { self.ratio() }
     }
 
-    /// The ratio of ours to the best of others.
+    /// Returns the ratio of our best structure to the best other one.
     pub(crate) fn ratio(&self) -> Option<Summary> {
         stats::ratios(&self.ours.samples, &self.other.samples)
     }
 
-    /// The first fields of each row: the work and the population.
+    /// Returns the first fields of each row: the work and the population.
     pub(crate) fn head(&self) -> [Field; 2] {
         [self.work.name().into(), self.cell.population.into()]
     }
 
-    /// A finding about this cell, for a goal.
+    /// Returns a finding about this cell, for a goal.
     pub(crate) fn finding(&self, goal: &'static str, about: &str, figure: Summary, at_most: f64) -> Finding {
         let Work { scenario, measure, .. } = self.work;
         let about = format!("{scenario}, {measure}, n={}: {about}", count(self.cell.population));
@@ -173,7 +176,8 @@ impl<'c> Pair<'c> {
     }
 }
 
-/// The cells of all works in which a structure of ours and another one ran.
+/// Returns the cells of all works in which at least one of our structures and one other structure
+/// ran.
 pub(crate) fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
     let of_work = |work: &'c Work| {
         work.columns(false).enumerate().filter_map(move |(at, (n, at_most))| {
@@ -186,8 +190,7 @@ pub(crate) fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
     works.iter().flat_map(of_work).collect()
 }
 
-/// The columns of two structures beside each other with a bound, after those of a work and of
-/// `more`.
+/// Returns a table whose columns are the work, `more`, two structures to compare, and a bound.
 pub(crate) fn goal_columns(names: [&str; 2], more: Option<&str>) -> Table {
     let table = Table::of([("work", Format::Text), ("n", Format::Count)]);
     let table = more.into_iter().fold(table, |table, name| table.column(name, Format::Text));

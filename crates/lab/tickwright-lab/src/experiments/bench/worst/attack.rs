@@ -1,4 +1,4 @@
-//! The calls of an attack, each timed alone.
+//! The calls of an attack, each of which is timed separately.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -34,7 +34,7 @@ impl Call {
 pub(crate) const ALL: [Call; 6] =
     [Call::Insert, Call::Rearm, Call::Remove, Call::Pop, Call::Advance, Call::AdvanceWithin];
 
-/// Times of calls in ns, grouped by kind, in the order of the calls.
+/// Times of calls in ns, grouped by kind, and within a kind in the order of the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Calls([Vec<u64>; ALL.len()]);
 
@@ -57,7 +57,8 @@ impl Calls {
         self.0[call as usize].push(ns);
     }
 
-    /// Merges another round of the same calls: each call keeps the lesser of its two times.
+    /// Merges another round of the same calls: of the two times of each call, the smaller one is
+    /// kept.
     pub(crate) fn keep_least(&mut self, other: Self) {
         for (mine, other) in self.0.iter_mut().zip(other.0) {
             mine.iter_mut().zip(&other).for_each(|(mine, other)| *mine = (*mine).min(*other));
@@ -71,10 +72,10 @@ impl Calls {
 pub(crate) enum Part {
     /// Inserts all timers, re-arms all, removes half of them (or all), and pops the rest.
     OneByOne,
-    /// Inserts all timers. If the pattern re-arms or removes timers, does so untimed. Then advances
-    /// from tick to tick.
+    /// Inserts all timers. Re-arms or removes timers without timing, if the pattern does so. Then
+    /// advances from tick to tick.
     Advance,
-    /// As `Advance`, but with a budget: the call is repeated until the tick is complete.
+    /// As `Advance`, but with a budget: the call is repeated until no timer is due at the tick.
     AdvanceWithin,
 }
 
@@ -114,13 +115,13 @@ impl Attack {
         Self { pattern, ticks: ticks(last), deadlines, moved, removed, budget: budget.max(1) }
     }
 
-    /// The number of timers.
+    /// Returns the number of timers.
     pub(crate) fn population(&self) -> usize {
         self.deadlines.len()
     }
 
     /// Makes the queue use all of its memory once, so that the timed calls do not pay for page
-    /// faults. Returns the first id that stays armed, too. All armed timers have the latest
+    /// faults. Also returns the first id that stays armed. All armed timers have the latest
     /// deadline of the pattern.
     fn touch(&self) -> (Vec<Step>, u32) {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
@@ -130,7 +131,7 @@ impl Attack {
         (armed.chain((0..kept).map(|id| Step::Remove { id })).collect(), kept)
     }
 
-    /// Writes a part: the steps that prepare it, and those that are timed.
+    /// Writes the tapes of a part: first the steps that prepare the part, then the timed steps.
     pub(crate) fn tapes(&self, part: Part) -> [Tape; 2] {
         let (mut before, kept) = self.touch();
         let inserts = (0u32..).zip(&self.deadlines).flat_map(|(id, &deadline)| {
@@ -157,15 +158,15 @@ impl Attack {
     }
 }
 
-/// The least number of bytes of the tapes of a part, for each timer.
+/// The least number of bytes per timer that the tapes of a part need.
 pub(crate) const BYTES_PER_TIMER: usize = 7 * size_of::<Step>();
 
 /// After `touch`, one timer in `KEPT_ONE_IN` stays armed until the part inserts that id.
-/// `timer-queue` frees memory when it is less than a sixteenth full; a timed call would then pay
-/// for allocating it again.
+/// `timer-queue` frees memory when it is less than a sixteenth full; without these timers, a timed
+/// call would pay for allocating it again.
 const KEPT_ONE_IN: usize = 8;
 
-/// The ticks of the advances: idle ticks, then each deadline and the two ticks before the deadline.
+/// Returns the ticks of the advances: idle ticks, then each deadline with the two ticks before it.
 /// The last tick is late enough for granular structures to have delivered everything.
 fn ticks(deadlines: &[u64]) -> Vec<u64> {
     let first = deadlines.iter().min().copied().unwrap_or(0);

@@ -38,12 +38,12 @@ pub(crate) enum Pattern {
 /// The tick of [`Pattern::SameTick`]: three cascades away in wheels of factor 64.
 const THE_TICK: u64 = 1_000_000;
 /// The number of ticks of [`Pattern::Clusters`], and the distance between them. The distance is a
-/// prime, so that clusters lie at no edge of a wheel.
+/// prime, so that no cluster is at an edge of a wheel's buckets.
 const CLUSTERS: u64 = 64;
 const APART: u64 = 100_003;
-/// Edges lie below this tick, so that every structure accepts the delays.
+/// All edges are below this tick, so that every structure accepts the delays.
 const EDGES_END: u64 = 1 << 35;
-/// The number of multiples of each power.
+/// The number of multiples of each power that are used.
 const MULTIPLES: u64 = 7;
 
 impl fmt::Display for Pattern {
@@ -53,7 +53,8 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Deadlines of timers `0..population`, in the order in which they are armed at tick 0.
+    /// Returns the deadlines of timers `0..population`, in the order in which they are armed at
+    /// tick 0.
     pub(crate) fn deadlines(self, population: usize, seed: u64) -> Vec<u64> {
         let n = population as u64;
         let mut deadlines: Vec<u64> = match self {
@@ -71,8 +72,8 @@ impl Pattern {
         deadlines
     }
 
-    /// The deadlines to which the timers are re-armed, in the order of the ids. The timers were
-    /// first armed at `deadlines`.
+    /// Returns the deadlines to which the timers are re-armed, in the order of the ids. The timers
+    /// were first armed at `deadlines`.
     pub(crate) fn moved(self, deadlines: &[u64]) -> Vec<u64> {
         let n = deadlines.len() as u64;
         match self {
@@ -88,12 +89,12 @@ impl Pattern {
         matches!(self, Self::Earlier | Self::Later)
     }
 
-    /// The share of timers that are removed.
+    /// Returns the number of timers that are removed.
     pub(crate) fn removed(self, population: usize) -> usize {
         if self == Self::CancelAll { population } else { population / 2 }
     }
 
-    /// The longest delay, in ticks.
+    /// Returns the longest delay, in ticks.
     pub(crate) fn furthest(self, population: usize) -> u64 {
         match self {
             Self::SameTick => THE_TICK,
@@ -107,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// `m * factor^k` and the ticks before and after, for the first multiples of each power.
+/// Returns `m * factor^k` for the first multiples m of each power, with the ticks before and after.
 fn edges(factor: u64) -> Vec<u64> {
     let powers = core::iter::successors(Some(factor), |power| power.checked_mul(factor));
     let fits = |power: &u64| power.saturating_mul(MULTIPLES) < EDGES_END;

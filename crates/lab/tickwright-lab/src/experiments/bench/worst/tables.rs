@@ -8,7 +8,7 @@ use crate::render::Format;
 use crate::result::{Axis, Cell, Plot, Section, Table};
 use crate::structures::registry::Structure;
 
-/// One section per attack.
+/// Returns one section per attack.
 pub(crate) fn sections(plan: &Plan, data: &Data) -> Vec<Section> {
     let above = format!(
         "Single calls, the clock's reading in each. Under a call's name its median in ns; x: the worst in \
@@ -55,8 +55,9 @@ fn calls(plan: &Plan, rows: &[&Row], calls: &[Call]) -> Table {
     table
 }
 
-/// The tail of each structure's histograms. At each share it shows the longest time of any kind of
-/// call, except advances without a budget. Those advances take as long as the caller asks for.
+/// Returns a plot of the tail of each structure's histograms. At each share, it shows the longest
+/// time of any kind of call except advances without a budget, because such an advance takes as long
+/// as the caller asks for.
 fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
     let x = Axis::log("one call in", Format::Count);
     let plot = Plot::new(title, x, Axis::log("takes longer than, ns", Format::Ns));

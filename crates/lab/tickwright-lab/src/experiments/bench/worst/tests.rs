@@ -7,7 +7,7 @@ use crate::clock::FakeMeter;
 use crate::experiments::bench::tests::planned;
 use crate::result::Report;
 
-/// Two rounds, a budget of 8, and a clock that moves by 10 ns at each reading.
+/// Runs two rounds with a budget of 8 and a clock that advances by 10 ns at each reading.
 fn report(structures: &str, patterns: &str, n: &str) -> Report {
     let words = ["--worst", "--structures", structures, "--pattern", patterns, "--n", n];
     crate::experiments::bench::tests::report(&[&words[..], &["--budget=8", "--rounds=2"]].concat(), 10)
@@ -34,8 +34,8 @@ fn calls_are_counted_and_a_budget_makes_more_of_them() {
     let report = report("heap4/slab", "same-tick", "100");
     let calls = |name: &str| report.find(name, &labels([])).unwrap().labels["calls"].clone();
     assert_eq!(["insert", "re-arm", "remove", "pop"].map(calls), [100_u32, 100, 50, 50].map(Into::into));
-    // 1000 idle ticks, the deadline, and a late tick. With a budget of 8, 100 timers take 12 more
-    // calls.
+    // The calls are for 1000 idle ticks, the deadline, and a late tick. With a budget of 8, 100
+    // timers take 12 more calls.
     assert_eq!(["advance", "advance within"].map(calls), [1002_u32, 1014].map(Into::into));
 }
 
@@ -44,7 +44,7 @@ fn the_least_of_the_rounds_counts() {
     let structure = registry::find("heap4/slab").unwrap();
     let attack = Attack::new(Pattern::Descending, 1, 8, 1);
     let once = |ns: &[u64]| {
-        // Two readings around each call.
+        // The clock is read before and after each call.
         let meter = FakeMeter::scripted(ns.iter().flat_map(|ns| [0, *ns]));
         suffer(structure, &attack, &expected(&attack), &meter).unwrap()
     };
@@ -92,7 +92,7 @@ fn a_re_arm_goes_before_or_behind_all_others() {
 
 #[test]
 fn all_timers_may_be_cancelled() {
-    // Dead entries stay in a rival's wheel until their tick.
+    // Dead entries stay in another crate's wheel until their tick.
     let structures =
         if cfg!(feature = "rivals") { "heap4/slab,hash-wheel,binary-heap" } else { "heap4/slab,binary-heap" };
     let report = report(structures, "cancel-all", "100");
@@ -106,7 +106,8 @@ fn a_histogram_is_read_at_the_shares_of_the_table() {
     let times = Times::read(&ns).unwrap();
     assert_eq!((times.calls, times.median_ns(), times.longer_in(100.0)), (1000, 500, 990));
     assert_eq!((times.worst_ns, times.ratio()), (1000, Some(2.0)));
-    // With a thousand calls, the share of one in ten thousand is the worst call.
+    // With a thousand calls, the time that one in ten thousand exceeds is the time of the worst
+    // call.
     assert_eq!(times.longer_in(1e4), 1000);
     let tail: Vec<_> = times.tail().collect();
     assert_eq!((tail[0], tail[tail.len() - 1]), ((2.0, 500.0), (1000.0, 1000.0)));

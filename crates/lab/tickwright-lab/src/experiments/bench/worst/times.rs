@@ -2,13 +2,13 @@
 
 use crate::stats::Distribution;
 
-/// Times in ns. Each includes one reading of the clock.
+/// Times in ns. Each time includes one reading of the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Times {
     /// The number of calls.
     pub(super) calls: u64,
-    /// One time for each share in [`SHARES`], to three digits: one call in this number takes
-    /// longer.
+    /// One time, to three digits, for each number in [`SHARES`]: one of that many calls takes
+    /// longer than this time.
     at: [u64; SHARES.len()],
     /// The longest time, exact.
     pub(super) worst_ns: u64,
@@ -18,7 +18,7 @@ pub(super) struct Times {
 const SHARES: [f64; 11] = [2.0, 4.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 1e5, 1e6];
 
 impl Times {
-    /// Reads a histogram; `None` if there was no call.
+    /// Reads a histogram. Returns `None` if there was no call.
     pub(super) fn read(ns: &[u64]) -> Option<Self> {
         let mut histogram = Distribution::new();
         ns.iter().for_each(|ns| histogram.push(*ns));
@@ -27,24 +27,25 @@ impl Times {
         (all.count() > 0).then(|| Self { calls: all.count(), at, worst_ns: all.max() })
     }
 
-    /// The median.
+    /// Returns the median.
     pub(super) fn median_ns(&self) -> u64 {
         self.longer_in(2.0)
     }
 
-    /// One call in `of` exceeds this time; `of` is one of [`SHARES`].
+    /// Returns the time that one of `of` calls exceeds. `of` is one of [`SHARES`].
     pub(super) fn longer_in(&self, of: f64) -> u64 {
         SHARES.iter().position(|share| *share >= of).map_or(self.worst_ns, |at| self.at[at])
     }
 
-    /// The worst time divided by the median; `None` if the median is below the clock's resolution.
+    /// Returns the worst time divided by the median, or `None` if the median is below the clock's
+    /// resolution.
     pub(super) fn ratio(&self) -> Option<f64> {
         let median = self.median_ns();
         (median > 0).then(|| self.worst_ns as f64 / median as f64)
     }
 
-    /// The points of the histogram that rest on at least one call, and the worst call as the last
-    /// point. A point is a pair (n, ns): one call in n takes longer than ns.
+    /// Returns the points of the histogram that are based on at least one call, and the worst call
+    /// as the last point. A point (n, ns) means that one of n calls takes longer than ns.
     pub(super) fn tail(&self) -> impl Iterator<Item = (f64, f64)> {
         let calls = self.calls as f64;
         let shares = SHARES.into_iter().zip(self.at).filter(move |(share, _)| *share < calls);

@@ -1,7 +1,7 @@
 use super::*;
 
-/// A host that is late by `delays` at its first wake-ups, and punctual after them. The flag beside
-/// each delay tells whether the process is stopped then.
+/// A host that is late by `delays` at its first wake-ups, and punctual after them. The flag of each
+/// delay says whether the process is stopped during it.
 struct Script {
     now: u64,
     delays: std::collections::VecDeque<(u64, bool)>,

@@ -1,4 +1,4 @@
-//! What a comparison with cyclictest runs, and what it gives.
+//! The plan of a comparison with cyclictest, and its data.
 
 use core::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) struct Plan {
     pub(super) structure: &'static Structure,
     /// `None` if cyclictest is not installed.
     pub(super) call: Option<Call>,
-    /// Intervals in one run of a tool.
+    /// The number of intervals in one run of a tool.
     pub(super) points: u64,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Data {
 
 /// The tools, in the order of [`Data::legs`].
 pub(super) const TOOLS: [&str; 2] = ["tickwright", "cyclictest"];
-/// Runs of each tool. An interval of the median needs at least six runs.
+/// The number of runs of each tool. An interval of the median needs at least six runs.
 pub(super) const ROUNDS: u32 = 8;
 
 impl Leg {
@@ -45,8 +45,9 @@ impl Leg {
         Self { cells, cpu_percent }
     }
 
-    /// The lateness in ns below which `share` of the samples lie, interpolated within its cell.
-    /// Returns NaN without samples, and in the last cell, which has no upper end.
+    /// Returns the lateness in ns below which `share` of the samples lie, interpolated within its
+    /// cell. Returns NaN if there are no samples, or if the lateness is in the last cell, which has
+    /// no upper end.
     pub(super) fn percentile(&self, share: f64) -> f64 {
         let counts = self.cells.counts();
         let wanted = counts.iter().sum::<u64>() as f64 * share;

@@ -12,7 +12,7 @@ pub(super) struct Figure {
     pub(super) unit: Unit,
     pub(super) of: fn(&Leg) -> f64,
     bound: Bound,
-    /// Why the run may miss the bound.
+    /// A reason why a run might miss the bound.
     because: &'static str,
 }
 
@@ -46,13 +46,14 @@ const QUEUE: &str = "ours re-arms its queue before it reads the clock, and cycli
                      times a second; on an idle machine with a fixed clock rate neither shows";
 
 impl Figure {
-    /// The figure for the runs of both tools, in the order of rounds.
+    /// Returns the figure for the runs of both tools, in the order of rounds.
     fn both(&self, legs: &[Vec<Leg>; 2]) -> [Vec<f64>; 2] {
         legs.each_ref().map(|legs| legs.iter().map(self.of).collect())
     }
 }
 
-/// Ratio of cyclictest's odd rounds to its even rounds: noise, not a difference between the tools.
+/// Returns the ratio of cyclictest's odd rounds to its even rounds, which shows the noise and not a
+/// difference between the tools.
 fn itself(theirs: &[f64]) -> Option<Summary> {
     let every_second = |from: usize| theirs.iter().copied().skip(from).step_by(2).collect::<Vec<f64>>();
     stats::ratios(&every_second(1), &every_second(0))

@@ -1,4 +1,4 @@
-//! cyclictest: finding it, running it and parsing its output.
+//! Finds and runs cyclictest, and parses its output.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::experiments::latency::histogram::Cells;
 use crate::experiments::latency::platform::children_cpu;
 use crate::experiments::latency::settings::WakeArgs;
 
-/// Width of cyclictest's cells, in ns.
+/// The width of cyclictest's cells, in ns.
 pub(super) const CELL_NS: u64 = 1000;
 
 /// The command line of cyclictest, without the number of loops.
@@ -29,8 +29,8 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 impl Call {
-    /// The call that measures with these settings. Refuses settings that cyclictest does not
-    /// support.
+    /// Creates the call that measures with these settings. Refuses settings that cyclictest does
+    /// not support.
     pub(super) fn new(path: PathBuf, wake: &WakeArgs) -> Result<Self, LabError> {
         let interval = wake.interval.as_nanos();
         if !interval.is_multiple_of(1000) {
@@ -52,7 +52,7 @@ impl Call {
         Ok(Self { path, args: words.split(' ').map(str::to_owned).collect() })
     }
 
-    /// The command line as a user would type it.
+    /// Returns the command line as a user would type it.
     pub(super) fn words(&self) -> String {
         format!("cyclictest {}", self.args.join(" "))
     }

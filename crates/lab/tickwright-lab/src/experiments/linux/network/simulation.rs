@@ -17,21 +17,21 @@ const REQUEST: usize = 128;
 /// Bytes that the server sends at once: the full segments of one segmentation offload (64 KiB).
 const CHUNK: usize = 45 * SEGMENT;
 
-/// What a simulation has carried.
+/// Figures of the traffic that a simulation has carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) exchanges: u64,
-    /// When the last event was, in ns.
+    /// The time of the last event, in ns.
     pub(crate) elapsed_ns: u64,
-    /// Total time of all segments on the line, in ns.
+    /// The total time that all segments occupied the line, in ns.
     pub(crate) busy_ns: u64,
     pub(crate) chunks: u64,
-    /// Sum over the chunks of the number of active responses.
+    /// The sum, over all chunks, of the number of active responses.
     pub(crate) sharers: u64,
 }
 
 impl Carried {
-    /// Mean number of responses that shared the line while it was busy.
+    /// Returns the mean number of responses that shared the line while it was busy.
     pub(crate) fn shared_by(&self) -> Option<f64> {
         (self.chunks > 0).then(|| self.sharers as f64 / self.chunks as f64)
     }
@@ -55,19 +55,20 @@ struct End {
     owes: bool,
 }
 
-/// Takes a re-arm. Its error ends the simulation.
+/// Receives a re-arm. An error ends the simulation.
 type Take<'t> = dyn FnMut(Rearm) -> Result<(), LabError> + 't;
 
 /// The ends of all connections at one point in time.
 struct Ends<'a> {
     traffic: &'a Traffic,
-    /// By connection; the client's end, then the server's.
+    /// For each connection, the client's end and then the server's end.
     ends: Vec<[End; 2]>,
     now_ns: u64,
     rearm: &'a mut Take<'a>,
 }
 
-/// Number of segments that begin within `bytes` after the first `begins` bytes of a message.
+/// Returns the number of segments of a message that begin in the `bytes` bytes after the first
+/// `begins` bytes.
 fn segments(begins: usize, bytes: usize) -> usize {
     (begins + bytes).div_ceil(SEGMENT) - begins.div_ceil(SEGMENT)
 }
@@ -79,7 +80,7 @@ impl Ends<'_> {
         (self.rearm)(Rearm { now, deadline, connection: at, server, kind })
     }
 
-    /// An end sends `segments` segments in one call, and the other end receives them. One
+    /// Lets one end send `segments` segments in one call, and the other end receive them. One
     /// acknowledgement covers two segments.
     fn send(&mut self, at: usize, server: bool, segments: usize) -> Result<(), LabError> {
         let end = &mut self.ends[at][usize::from(server)];
@@ -90,7 +91,7 @@ impl Ends<'_> {
         end.in_flight = flying % 2;
         arms += flying / 2;
         if flying >= 2 && end.in_flight == 0 {
-            // The last acknowledgement leaves nothing in flight, so it arms nothing.
+            // After the last acknowledgement nothing is in flight, so it arms no timer.
             arms -= 1;
         }
         for _ in 0..arms {
@@ -114,8 +115,8 @@ fn wrong(error: impl Display) -> LabError {
 }
 
 /// Carries the traffic for `lasts` of virtual time, or until `most` exchanges are complete. Calls
-/// `rearm` for each re-arm, in order of time. Active responses take turns on the line, chunk by
-/// chunk. The same traffic always causes the same re-arms.
+/// `rearm` for each re-arm, in time order. Active responses alternate on the line, chunk by chunk.
+/// The same traffic always causes the same re-arms.
 ///
 /// # Errors
 /// The first error of `rearm`.
@@ -133,7 +134,8 @@ pub(crate) fn simulate<'a>(
     for at in 0..traffic.connections {
         events.insert(pause(), Event::Request(at)).map_err(wrong)?;
     }
-    // Bytes that the server still has to send, and the connections for which it has any.
+    // Bytes that the server still has to send, and the connections for which it still has bytes to
+    // send.
     let (mut to_send, mut active) = (vec![0; traffic.connections], BTreeSet::new());
     let (mut carried, mut line_is_free, mut last) = (Carried::default(), true, 0);
     let until = u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX);

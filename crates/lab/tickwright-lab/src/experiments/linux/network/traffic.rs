@@ -4,7 +4,8 @@
 pub(crate) struct Traffic {
     pub(crate) connections: usize,
     pub(crate) response: usize,
-    /// Mean pause of a client between a response and its next request, in ms; exponential.
+    /// The mean pause of a client between a response and its next request, in ms. Pauses are
+    /// exponentially distributed.
     pub(crate) pause_ms: u64,
     /// Rate of the server's line, in Mbit/s.
     pub(crate) line_mbits: u64,
@@ -19,12 +20,13 @@ pub(crate) const SEGMENT: usize = 1448;
 const FRAME: u64 = 1538;
 
 impl Traffic {
-    /// Time of `segments` full segments on the line, in ns.
+    /// Returns the time of `segments` full segments on the line, in ns.
     pub(super) fn on_line_ns(&self, segments: usize) -> u64 {
         segments as u64 * FRAME * 8 * 1000 / self.line_mbits
     }
 
-    /// Acknowledgements per tick while the line is busy: one for two segments.
+    /// Returns the acknowledgements per tick while the line is busy, with one acknowledgement for
+    /// two segments.
     pub(crate) fn acknowledgements_per_tick(&self) -> f64 {
         self.line_mbits as f64 * 1e6 / (self.hz * FRAME * 8 * 2) as f64
     }
@@ -49,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// Delay for which the timer is armed, in ticks.
+    /// Returns the delay for which the timer is armed, in ticks.
     pub(crate) fn delay(self, hz: u64) -> u64 {
         match self {
             Self::Idle => 60 * hz,

@@ -42,7 +42,7 @@ fn the_ladder_goes_from_ngpt_to_ours() {
     assert!(many.windows(2).all(|pair| pair[0] != pair[1]), "each step turns something");
 }
 
-/// A ladder whose M:N steps take `times` as long as one-to-one.
+/// Returns a ladder whose M:N steps take `times` as long as one-to-one.
 pub(super) fn made_up(times: [f64; 7]) -> Ladder {
     let mut lanes = ladder::lanes(Knobs::default());
     for (lane, times) in lanes.iter_mut().zip([1.0].into_iter().chain(times)) {

@@ -9,7 +9,7 @@ use crate::experiments::nptl::table::{Measured, Table};
 use crate::render;
 use crate::stats::Verdict;
 
-/// Six rounds with values around `ns`.
+/// Returns six rounds with values around `ns`.
 fn rounds(ns: f64) -> Vec<f64> {
     (0..6).map(|round| ns * (1.0 + f64::from(round) / 100.0)).collect()
 }
@@ -48,7 +48,7 @@ fn all_parts() {
     assert_eq!(samples, 6 * 7 + 8);
 }
 
-/// Ctrl-C before the first sample.
+/// Ctrl-C arrives before the first sample.
 #[test]
 fn nothing_measured_is_nothing_shown() {
     let args = args("");

@@ -12,7 +12,8 @@ const UNKNOWN: u8 = 4;
 const WRONG_SECOND: u8 = 5;
 const FORGETS_STOP: u8 = 6;
 
-/// A queue over std's map, with one fault at the 500th call of the faulty operation.
+/// A queue that uses the standard library's map, with one fault at the 500th call of the faulty
+/// operation.
 struct Faulty<const FAULT: u8> {
     right: StdBTreeMap,
     calls: u32,
@@ -142,8 +143,8 @@ fn overruns_are_the_whole_periods_missed() {
     let (slice, events, verdict) = judged::<StdBTreeMap, _>(SECOND, &mut Stalling::default());
     let verified = verdict.expect("a late machine is not a wrong queue");
     assert!(slice.agrees_with(&verified));
-    // In a gap of 100 ms, each of 500 timers passes 2.4 points of its grid and ticks once; the host
-    // tick passes 42 points.
+    // In a gap of 100 ms, each of 500 timers passes 2.4 points of its grid on average but ticks
+    // only once, and the host tick passes 42 points.
     assert!((650..900).contains(&verified.overruns), "{}", verified.overruns);
 
     let work = Workload::new(&params());

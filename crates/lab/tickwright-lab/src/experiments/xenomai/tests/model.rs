@@ -14,8 +14,8 @@ fn the_model_predicts_the_published_counts() {
     assert!((prediction.head_to_insert - 2.83).abs() < 0.01, "{prediction:?}");
     assert!((prediction.ticks_per_second / 12_861.0 - 1.0).abs() < 0.01, "{prediction:?}");
     assert!((prediction.population - 500.0).abs() < f64::EPSILON);
-    // The Xplained board has no host tick in its queue; 283.8 M heads divided by 113.0 M inserts
-    // are 2.510.
+    // The Xplained board has no host tick in its queue; 283.8 M head reads divided by 113.0 M
+    // inserts are 2.510.
     let xplained = Prediction::of(&Params { host_tick_ns: None, ..params() });
     assert!((xplained.head_to_insert - 2.8).abs() < 1e-9);
     assert!((xplained.head_to_insert_at(0.82) - 2.510).abs() < 0.01);

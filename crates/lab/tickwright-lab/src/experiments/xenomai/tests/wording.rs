@@ -7,7 +7,8 @@ use crate::render;
 use crate::result::{Finding, Report};
 use crate::stats::Verdict;
 
-/// The report of a run whose clock advances by 25 ns at each reading; all times follow from it.
+/// Returns the report of a run whose clock advances by 25 ns at each reading; all times follow from
+/// it.
 fn report(more: &[&str]) -> Report {
     let (args, plan) = asked(more);
     conduct_plan(&args, &plan, &FakeMeter::steady(25)).expect("the structures are right")
@@ -35,7 +36,7 @@ fn without_instruments_no_sample_is_claimed() {
     assert!(report.series.iter().all(|series| series.name != "insert"));
 }
 
-/// The findings for the given ns per tick: the main finding and the comparisons.
+/// Returns the findings for the given ns per tick: the main finding and the comparisons.
 fn concluded(per_tick: &[&[f64]]) -> Vec<Finding> {
     let (args, plan) = asked(&[]);
     let lane = |(structure, ns): (_, &&[f64])| {

@@ -2,7 +2,7 @@ use super::*;
 use crate::structures::baseline::tests::agrees;
 use crate::structures::registry::Ties;
 
-/// The 4-ary heap, which takes twenty arrivals, and refuses ticks before its base.
+/// The 4-ary heap, but with at most twenty arrivals, and a base before which it refuses ticks.
 #[derive(Debug, Default)]
 struct Small(Dary4, u64);
 
@@ -38,7 +38,7 @@ fn the_contract_holds_over_each_heap_and_over_all_renumberings() {
     }
 }
 
-/// Entries leave as they came, up to the last arrival and at any distance.
+/// Entries leave in the order in which they arrived, up to the last arrival and at any distance.
 fn keeps_entries<H: Arrivals>() {
     let mut heap = H::default();
     let entry = |tick, arrival, slot| Entry { tick, arrival, slot };
@@ -59,7 +59,7 @@ fn a_heap_keeps_all_of_an_entry() {
     keeps_entries::<Quick>();
 }
 
-/// The generations of a slot that wrap around leave out that of no timer.
+/// When the generation of a slot wraps around, it skips the generation that no timer has.
 #[test]
 fn a_key_is_stale_after_any_number_of_timers() {
     let mut queue = EqualContract::<Dary4>::queue(&(), 1);

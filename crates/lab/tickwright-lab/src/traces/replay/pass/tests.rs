@@ -35,15 +35,16 @@ fn pieces(steps: &[Step]) -> Vec<Tape> {
     steps.chunks(2).map(Tape::of).collect()
 }
 
-/// Structures of ours, exact and not, and a rival with a lower bound as its head.
+/// Exact and granular structures of ours, and another crate's structure whose head is a lower
+/// bound.
 const WITNESSES: &[&str] = if cfg!(feature = "rivals") {
     &["heap4/slab", "timer-queue", "coarse/slab"]
 } else {
     &["heap4/slab", "coarse/slab"]
 };
 
-/// Compares with answers that are known before, and with answers that are computed on the way. Both
-/// must say the same.
+/// Compares the queue with answers that are computed before, and with answers that are computed
+/// during the pass. Both comparisons must have the same result.
 fn compared(steps: &[Step], id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
     let known = Known::of(&pieces(steps), &|| Ok(()))?;
     let compare = |known| pass(steps, id, fault, Purpose::Verify(Compare { end, known, pieces: 1 }));
@@ -89,7 +90,7 @@ const EXPIRING: [Step; 6] = [
     Step::Advance { now: 400 },
 ];
 
-/// The queue is right at the end.
+/// The queue is wrong only in the middle, and right at the end.
 #[test]
 fn a_wrong_timer_in_the_middle_of_a_trace_is_found() {
     for &id in WITNESSES {
@@ -111,11 +112,11 @@ fn a_wake_up_without_a_delivery_is_idle() {
         passed.map(|passed| (passed.idle_wakes, passed.late_ticks)).unwrap_or_else(|error| panic!("{error}"))
     };
     assert_eq!(idle(Fault::None), (0, 0));
-    // Before 100, 200 and 400.
+    // The idle wake-ups are before 100, 200 and 400.
     assert_eq!(idle(Fault::WakesEarly), (3, 0));
 }
 
-/// Half of the time goes to other programs.
+/// A meter for a machine on which other programs use half of the time.
 struct Shared(FakeMeter);
 
 impl Meter for Shared {
@@ -136,13 +137,14 @@ fn the_time_of_other_programs_does_not_count() {
     for meter in [&Shared(FakeMeter::steady(10)) as &dyn Meter, &FakeMeter::steady(10)] {
         let pass = Pass { feed: &feed, capacity: 4, untimed: 2, purpose: Purpose::Time(0, &mut []), meter };
         let passed = on(structure, Fault::None, pass);
-        // The first of three pieces is not timed, and each other takes one reading.
+        // The first of three pieces is not timed, and each of the other two takes one reading.
         assert_eq!(passed.map(|passed| passed.ns).ok(), Some(20));
     }
 }
 
-/// A timer that is armed 900,000 ticks after the last delivery is late by a tick, as its own delay
-/// is short: the structure knows the time in each pass, and gives the same answers.
+/// A timer that is armed 900,000 ticks after the last delivery is late by only a tick, because its
+/// own delay is short and the structure was told the time. The structure is told the time in each
+/// kind of pass, so it gives the same answers.
 #[test]
 fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
     let steps = [
@@ -173,6 +175,6 @@ fn the_time_is_told_in_each_pass_and_is_not_timed_as_a_call() {
     let pass = Pass { feed: &feed, capacity: 4, untimed: 0, purpose, meter: &meter };
     let passed = pass.run(registry::find("heap4/slab").unwrap()).unwrap();
     assert_eq!(passed.calls.map(|calls| calls.is_some()), [true, false, false, false]);
-    // One byte of each line was written before the only piece.
+    // One byte of each cache line was written before the only piece.
     assert_eq!((waste[0], waste[64], waste.iter().sum::<u8>()), (1, 1, 2));
 }

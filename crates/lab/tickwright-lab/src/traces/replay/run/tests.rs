@@ -19,7 +19,7 @@ fn a_replay_of_more_than_a_minute_says_so() {
 
 #[test]
 fn the_fastest_structures_run_if_the_time_does_not_suffice_for_all() {
-    // Seven rounds of each: 700, 70, 350 and 210 ns.
+    // Seven rounds of each structure take 700, 70, 350 and 210 ns.
     let costs = [100, 10, 50, 30];
     for (left, fits) in [
         (2000, [true, true, true, true]),
@@ -47,7 +47,7 @@ fn single_calls_are_timed_in_the_first_pieces() {
     let kept = [3, 3, 1].map(|length| Tape::of(vec![Step::Remove { id: 0 }; length]));
     let found = [0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&kept, operations));
     assert_eq!(found, [0, 1, 1, 2, 2, 3, 3]);
-    // Times are no operations.
+    // Steps that tell the time are not operations.
     let timed = kept.map(|piece| Tape::of([vec![Step::Clock { at: 1 }; 2], piece.steps].concat()));
     assert_eq!([0, 1, 3, 4, 6, 7, 8].map(|operations| pieces(&timed, operations)), found);
 }
@@ -75,7 +75,7 @@ fn a_structure_that_is_called_at_each_tick_does_not_run_for_many_ticks() {
     }
 }
 
-/// Pieces of 64 operations for cold caches.
+/// This test uses pieces of 64 operations, as for cold caches.
 #[test]
 fn decoding_ends_at_the_first_error() {
     let arm = |at: i64| Event::new(at, at as u64, What::Arm { deadline: at + 1_000_000, period: 0 });
