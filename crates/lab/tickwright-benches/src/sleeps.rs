@@ -1,6 +1,6 @@
 //! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both run on a runtime
 //! of tokio, so that tasks cost the same. The bench measures the processor time of the whole
-//! process, and how late each sleep was. No sleep may be early or missing.
+//! process, and how late each sleep was. No sleep is allowed to be early or missing.
 //!
 //! tokio's alternative timer is included in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
 

@@ -5,14 +5,14 @@
 //! |---|---|
 //! | [`clock`] | the system's clock, a clock for tests |
 //! | [`allocator`] | allocations and bytes of each thread |
-//! | [`rounds`], [`turns`] | lanes that take turns, in random order |
+//! | [`rounds`], [`turns`] | lanes that are sampled alternately, in random order |
 //! | [`stats`] | medians with intervals, quantiles, a test of means |
-//! | [`host`] | on what it was measured |
+//! | [`host`] | the machine on which a result was measured |
 //! | [`rights`] | what a run asks of the system, given back when it ends |
-//! | [`output`] | files that are whole or not there |
-//! | [`table`], [`text`] | tables for a terminal; text of others, made safe for one |
+//! | [`output`] | files that appear either complete or not at all |
+//! | [`table`], [`text`] | tables for a terminal; untrusted text, made safe for a terminal |
 //! | [`interrupt`], [`progress`] | Ctrl-C, and how far a run is |
-//! | [`child`] | another program, which ends with this one's run |
+//! | [`child`] | another program, which ends when this program's run ends |
 //! | [`error`] | why a command failed, and its exit code |
 //! | [`duration`], [`number`] | durations and whole numbers as people write them |
 //! | [`request`] | arguments as values, and back as words |

@@ -64,7 +64,7 @@ pub struct Header {
     pub tail: Line,
 }
 
-/// A counter alone in its cache line.
+/// A counter that has a cache line to itself.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct Line(pub AtomicU64);
@@ -77,7 +77,7 @@ pub struct Slot {
     words: [AtomicU64; 7],
 }
 
-/// A whole ring, as it lies in its file.
+/// A whole ring, with the layout of its file.
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub struct Ring {
@@ -222,7 +222,7 @@ pub(crate) fn reserve(header: &Header, slots: u64, mut at: u64) -> Option<u64> {
             }
             continue;
         }
-        // A thread may have been preempted since it loaded the head, and the tail can have passed
+        // A thread could have been preempted since it loaded the head, and the tail can have passed
         // that head; the difference is then huge. If the head has not moved since, it was current
         // when the tail was loaded, so the ring was full.
         let now = head.load(Relaxed);

@@ -416,8 +416,9 @@ fn every_saboteur_is_found_by_its_clause() {
     }
 }
 
-/// If a queue moves timers, the budget that it spends on moves must lead to deliveries, although
-/// half of the budget may always be spent on moves. The budget must also cover all moves.
+/// If a queue moves timers, the budget that it spends on moves must lead to deliveries, although it
+/// is allowed to spend half of the budget on moves every time. The budget must also cover all
+/// moves.
 #[test]
 fn moves_without_progress_or_budget_are_found() {
     let verdict = || clauses::budget_bounds_an_advance::<Sabotage<true>>(&Tools::default());

@@ -8,7 +8,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`event`] | one thing that happened to one timer |
+//! | [`event`] | events: what happened to a timer, and when |
 //! | [`header`] | what a trace says about itself: source, clock, queues, host, losses |
 //! | [`writer`], [`reader`] | `.twt` files as streams, in blocks |
 //! | [`import`] | traces from what other programs write |
@@ -35,7 +35,7 @@
 //!
 //! # The format `.twt`
 //!
-//! From this section alone you can write a reader in any language.
+//! This section is enough to write a reader in any language.
 //!
 //! ## File
 //!
@@ -103,7 +103,7 @@
 //!  "host": {"cpu": "..."}, "unseen": ["timers that the program implements itself"]}
 //! ```
 //!
-//! Each field may be missing. A reader ignores fields that it does not know. `bases` are the queues
+//! Each field is optional. A reader ignores fields that it does not know. `bases` are the queues
 //! that timers were in.
 //!
 //! ## Events

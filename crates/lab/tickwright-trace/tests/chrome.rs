@@ -31,7 +31,7 @@ fn what_is_cleared_after_it_fired_was_not_cancelled() {
     let events = [
         event(0, "TimerInstall", 5, once),
         event(900, "TimerInstall", 6, once),
-        // A browser does not order events.
+        // A browser writes events in any order.
         event(500, "TimerInstall", 7, often),
         event(1_100, "TimerFire", 5, ""),
         event(1_200, "TimerRemove", 5, ""),
@@ -101,7 +101,8 @@ fn workers_of_a_process_have_timers_of_their_own() {
     assert_ne!(events[0].timer, events[1].timer);
 }
 
-/// Browsers write numbers below 0, and words, for some threads. Each is another thread.
+/// For some threads, browsers write negative numbers or words. Each of these names a different
+/// thread.
 #[test]
 fn threads_with_odd_numbers_are_told_apart() {
     let worker =
@@ -119,7 +120,7 @@ fn threads_with_odd_numbers_are_told_apart() {
     assert_eq!(threads, [1, 2, 3, 4, 5, 1]);
 }
 
-/// A filter strips the arguments of events, so that nobody knows the timer.
+/// A filter strips the arguments of events, so that the timer is unknown.
 #[test]
 fn events_without_arguments_are_counted() {
     let install = event(7, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);
@@ -144,8 +145,8 @@ fn a_packed_trace_that_is_cut_off_is_read_to_there() {
     assert!(found.count.damage.is_some() && events.len() > 50, "{}", events.len());
 }
 
-/// Counts installs, fires, removes and true cancels with a dictionary of pending timers, and with
-/// nothing of the importer.
+/// Counts installs, fires, removes and true cancels with a dictionary of pending timers and without
+/// any code of the importer.
 fn counted(path: &str) -> [u64; 4] {
     let packed = BufReader::new(std::fs::File::open(path).unwrap());
     let trace: Value = serde_json::from_reader(MultiGzDecoder::new(packed)).unwrap();
@@ -196,8 +197,8 @@ fn two_browsers() {
     }
 }
 
-/// A value without an end is refused, compressed or not. The import takes the memory of one value
-/// at most.
+/// An endless value is refused, whether it is compressed or not. The import needs at most the
+/// memory of one value.
 #[test]
 fn an_endless_value_is_refused() {
     let install = event(0, "TimerInstall", 5, r#","timeout":9,"singleShot":true"#);

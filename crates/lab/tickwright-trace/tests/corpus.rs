@@ -7,7 +7,7 @@ use tickwright_trace::import::{chrome, kernel};
 use tickwright_trace::text::from_csv;
 use tickwright_trace::{Header, Reader, TraceError};
 
-/// The inputs of a target by name, in order.
+/// Returns the inputs of a target with their names, in order.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
     if !fuzz.exists() {
@@ -29,8 +29,8 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
 /// The expected result for an input's name: the number of events, or `None` for an error.
 type Expected<'a> = &'a [(&'a str, Option<usize>)];
 
-/// Imports every file of a corpus. Each resulting trace can be read to its end. The named files
-/// exist and give the expected results.
+/// Imports every file of a corpus. Requires that each resulting trace can be read to its end, and
+/// that the named files exist and give the expected results.
 fn replay(target: &str, expected: Expected<'_>, import: impl Fn(&[u8]) -> Result<Vec<u8>, TraceError>) {
     let inputs = corpus(target);
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn importers() {
 
 #[test]
 fn the_reader() {
-    // The events before the damage are read.
+    // The events before the damage have been read.
     let expected = [("cut", Some(17)), ("damaged", Some(17)), ("whole", Some(25))];
     let inputs = corpus("reader");
     let mut found = Vec::new();

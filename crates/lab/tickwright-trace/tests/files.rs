@@ -1,5 +1,5 @@
-//! Tests that written events are read again. An error names a cut, damage or a foreign file, and
-//! the events before it are read.
+//! Tests that written events are read again. If a file is cut off, damaged or foreign, an error
+//! says so, and the events before the fault are read.
 
 use core::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ fn header() -> Header {
     Header { of: "server --port 80".into(), clock: "monotonic".into(), bases, ..Header::of("test") }
 }
 
-/// The reader at the end of a file that is whole.
+/// Returns the reader at the end of a complete file.
 fn whole(file: &[u8]) -> Reader<&[u8]> {
     let mut reader = Reader::new(file).unwrap();
     reader.read_to_end().unwrap();
@@ -22,7 +22,7 @@ fn whole(file: &[u8]) -> Reader<&[u8]> {
     reader
 }
 
-/// All events that can be read, and the error that ends them.
+/// Returns all events that can be read, and the error that ends them.
 fn read(file: &[u8]) -> (Vec<Event>, Option<TraceError>) {
     let mut events = Vec::new();
     let mut reader = match Reader::new(file) {
@@ -91,7 +91,7 @@ proptest! {
     }
 }
 
-/// A file with each kind of block.
+/// Returns a file with each kind of block.
 fn sample() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
     let site = writer.site("tcp.c:7").unwrap();
@@ -132,7 +132,7 @@ fn names_losses_and_the_end_come_back() {
     assert_eq!((reader.lost()[0].count, reader.lost()[0].note.as_str()), (3, "the ring was full"));
 }
 
-/// Remarks are in a block that older readers skip, wherever it stands.
+/// Remarks are in a block that older readers skip, at any position in the file.
 #[test]
 fn remarks_come_back() {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
@@ -151,12 +151,12 @@ fn remarks_come_back() {
     assert_eq!(remarks[0].to_string(), "12 timer events could not be read and are left out");
     assert!(remarks[0].is_unreadable() && !remarks[1].is_unreadable());
     assert_eq!(remarks[1].to_string(), remarks[1].words);
-    // Kinds from 128 on may be skipped by readers that do not know them.
+    // Readers skip a block of a kind from 128 on if they do not know the kind.
     let block = blocks(&file).into_iter().find(|&at| file[at] >= 128).unwrap();
     assert_eq!(file[block], 128);
 }
 
-/// Where the blocks of a file begin.
+/// Returns the positions at which the blocks of a file begin.
 fn blocks(file: &[u8]) -> Vec<usize> {
     let mut all = vec![10];
     while let Some(&at) = all.last().filter(|&&at| at < file.len()) {
@@ -202,7 +202,8 @@ fn each_flipped_bit_is_found() {
     }
 }
 
-/// Each block is whole, but one of the blocks of events is missing. Only the end shows the loss.
+/// Each block is complete, but one of the blocks of events is missing. Only the end block shows the
+/// loss.
 #[test]
 fn a_block_that_is_missing_is_noticed_at_the_end() {
     let mut writer = Writer::new(Vec::new(), &header()).unwrap();
@@ -286,7 +287,7 @@ impl Write for Disk {
     }
 }
 
-/// A full disk loses no event: once there is room, the file has all of them.
+/// A full disk loses no event: as soon as there is room again, the file gets all events.
 #[test]
 fn a_full_disk_loses_nothing_that_was_pushed() {
     let whole = sample();
@@ -305,8 +306,8 @@ fn a_full_disk_loses_nothing_that_was_pushed() {
     }
 }
 
-/// A name is given while the disk is full. Once there is room, the file has the name under its
-/// number.
+/// A name gets its number while the disk is full. As soon as there is room again, the file gets the
+/// name with this number.
 #[test]
 fn a_name_given_while_the_disk_is_full_is_not_lost() {
     let disk = Disk::default();
@@ -372,7 +373,7 @@ fn text_says_the_same_and_comes_back() {
     );
 }
 
-/// An error of the target is not swallowed by a buffer.
+/// A buffer does not hide an error of the target.
 #[test]
 fn text_to_a_full_disk_is_an_error() {
     let file = sample();
@@ -398,7 +399,7 @@ fn a_wrong_line_is_named() {
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }
 
-/// A quote that is never closed would put the rest of the file into one row.
+/// A quote that is never closed would make the rest of the file one row.
 #[test]
 fn a_row_without_an_end_is_named() {
     let names = "timer,kind,time_ns,site\n1,fire,2,\n";
@@ -408,7 +409,7 @@ fn a_row_without_an_end_is_named() {
     };
     assert!(error(&format!("{names}1,fire,2,\"")).starts_with("line 3: the row is longer than 1 MiB"));
     assert!(error("").starts_with("line 1: the row is longer than 1 MiB"));
-    // A long file of short rows is not such a case.
+    // A long file of short rows is not refused.
     let long = "1,fire,2,\n".repeat(200_000);
     let (_, count) = from_csv(begin(&format!("{names}{long}")), &header(), Vec::new()).unwrap();
     assert_eq!(count, 200_001);
@@ -446,7 +447,7 @@ fn the_number_of_all_lost_events_comes_back() {
     assert_eq!((reader.lost_total(), reader.lost().len()), (Some(7), 3));
 }
 
-/// A target accepts one byte at a time. The writer offers each byte once, and does not move the
+/// The target accepts one byte at a time. The writer offers each byte once, and does not move the
 /// rest to the front.
 #[test]
 fn a_tiny_sink_takes_time_in_proportion() {
@@ -462,7 +463,7 @@ fn a_tiny_sink_takes_time_in_proportion() {
         }
     }
     let mut writer = Writer::new(Tiny(0), &header()).unwrap();
-    // Names that do not compress, so that blocks are long.
+    // The names do not compress, so that blocks are long.
     let mut random = 1_u64;
     for _ in 0..200_000 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

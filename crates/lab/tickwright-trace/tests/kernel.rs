@@ -10,7 +10,7 @@ use tickwright_trace::{Describer, Event, Profile, Reader, Remark, TraceError, Wh
 
 const HZ: Options = Options { hz: Some(1000), of: String::new() };
 
-/// What the import found, the events of the trace, and the reader at its end.
+/// Returns what the import found, the events of the trace, and the reader at its end.
 fn imported(text: &str, options: &Options) -> (Kernel, Vec<Event>, Reader<Cursor<Vec<u8>>>) {
     let (file, found) = import(text.as_bytes(), options, Vec::new()).unwrap();
     let mut reader = Reader::new(Cursor::new(file)).unwrap();
@@ -29,7 +29,7 @@ fn described(events: &[Event]) -> Profile {
     describer.finish(&Default::default(), &Default::default())
 }
 
-/// Time, timer and kind of each event, with the deadline in ms.
+/// Returns the time, the timer and the kind of each event, with the deadline in ms.
 fn told(text: &str, options: &Options) -> Vec<(i64, u64, &'static str, Option<i64>)> {
     let (_, events, _) = imported(text, options);
     let told = |event: &Event| {
@@ -44,7 +44,7 @@ fn line(us: u32, rest: &str) -> String {
     format!("          <idle>-0       [001] ..s1... 100.{us:06}: {rest}\n")
 }
 
-/// `kernel.txt` has lines and events.
+/// `kernel.txt` has cases of lines, each with the expected events.
 #[test]
 fn lines_say_what_their_case_says() {
     let cases = include_str!("kernel.txt").split("\n== ").skip(1);
@@ -106,7 +106,7 @@ fn the_length_of_a_jiffy_is_found_or_asked_for() {
     assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
 }
 
-/// Ticks that no kernel has, and an impossible number of jiffies.
+/// Tests ticks that no kernel has, and an impossible number of jiffies.
 #[test]
 fn hostile_ticks_are_refused() {
     let text = [
@@ -123,7 +123,8 @@ fn hostile_ticks_are_refused() {
     assert_eq!(imported(&text, &HZ).1.len(), 3);
 }
 
-/// A loss in the first line, and starts of `timer_list` after seconds of other lines.
+/// The trace has a loss in the first line, and starts of `timer_list` only after seconds of other
+/// lines.
 #[test]
 fn the_length_of_a_jiffy_is_waited_for() {
     let mut text = String::from("CPU:1 [LOST 77 EVENTS]\n");
@@ -141,7 +142,7 @@ fn the_length_of_a_jiffy_is_waited_for() {
     assert_eq!(events[2].what.armed().unwrap().0 - events[2].time, 20_000_000);
 }
 
-/// An endless line, and no line at all.
+/// Tests an endless line, and a source without any line.
 #[test]
 fn a_gigantic_line_takes_little_memory() {
     let gigantic = std::io::Read::take(std::io::repeat(b'x'), 50_000_000);
@@ -150,8 +151,8 @@ fn a_gigantic_line_takes_little_memory() {
     assert!(import(&b"CPU:1 [LOST 77 EVENTS]\n"[..], &HZ, Vec::new()).is_err());
 }
 
-/// The trace that the project was given for checks: a machine that sends a file by scp. It belongs
-/// to others, so we do not ship it.
+/// Tests a trace of a machine that sends a file by scp. The project received this trace for checks;
+/// it belongs to others, so we do not ship it.
 #[test]
 fn a_kernel_that_sends_a_file() {
     let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {
@@ -180,14 +181,14 @@ fn a_kernel_that_sends_a_file() {
     assert_eq!(of(0, "arm") + of(0, "rearm"), 14_432);
     assert_eq!(of(1, "arm") + of(1, "rearm"), 6_958);
     assert_eq!(peak, 25);
-    // These counts come from a script that reads lines alone: it looks at the line after each
+    // These counts come from a script that only reads lines: it examines the line after each
     // cancellation of an address.
     let (wheel, tree) = (found.timer_list, found.hrtimer);
     assert_eq!((wheel.starts, wheel.restarts, wheel.expiries, wheel.cancels), (14_432, 47, 14_376, 6));
     assert_eq!((tree.starts, tree.restarts, tree.expiries, tree.cancels), (6_958, 43, 6_911, 3));
-    // The 43 restarts of `hrtimer` had an initialization in between: another time-out at the same
-    // address of a stack. There are 47 restarts of `timer_list`. 14 of them also had an
-    // initialization in between, and 8 came after half a second or more.
+    // The 43 restarts of `hrtimer` came after an initialization, so they belong to another time-out
+    // at the same address of a stack. Of the 47 restarts of `timer_list`, 14 also came after an
+    // initialization, and 8 came half a second or more after the cancel.
     assert_eq!((of(0, "rearm"), of(1, "rearm")), (32, 0));
     let cancels = of(0, "cancel") + of(1, "cancel");
     assert_eq!(cancels, 47 + 6 - 32 + 43 + 3);
@@ -211,7 +212,7 @@ fn lines_of_other_options_are_refused_with_a_remedy() {
     }
 }
 
-/// A trace of few timers: no line of another timer comes between a cancel and the next start.
+/// The trace has few timers, so no line of another timer comes between a cancel and the next start.
 #[test]
 fn a_start_long_after_a_cancel_is_no_rearm() {
     let start = "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1";
@@ -228,7 +229,7 @@ fn a_start_long_after_a_cancel_is_no_rearm() {
     assert_eq!((count(&dense, "arm"), count(&dense, "rearm"), count(&dense, "cancel")), (1, 19, 1));
 }
 
-/// The counts look at the lines alone: the line after each cancel of an address decides.
+/// The counts depend only on the lines: the line after each cancel of an address decides.
 #[test]
 fn lines_are_counted_by_the_line_after_each_cancel() {
     let start = "timer_start: timer=aa function=f expires=5010 [timeout=10] cpu=1";
@@ -256,7 +257,7 @@ fn lines_are_counted_by_the_line_after_each_cancel() {
     assert_eq!((lines.starts, lines.restarts, lines.expiries, lines.cancels), (1, 0, 1, 0));
 }
 
-/// A recorder writes the buffer of one processor after that of another.
+/// A recorder writes the buffer of one processor after the buffer of another.
 #[test]
 fn buffers_one_after_another_are_merged_by_time() {
     let on = |cpu: u32, ms: u32, rest: &str| {
@@ -302,7 +303,7 @@ fn a_line_that_comes_too_late_is_counted() {
     assert_eq!(imported(&(early.to_owned() + &text), &HZ).0.late, 0);
 }
 
-/// The clock of the timers loses 5 us in a second against the clock of the trace.
+/// The clock of the timers loses 5 us per second against the clock of the trace.
 #[test]
 fn a_clock_that_drifts_does_not_change_the_delays() {
     let mut text = String::new();
@@ -346,7 +347,7 @@ fn a_deadline_on_a_clock_that_no_line_shows_is_unknown() {
     let text = shown + other + &wall;
     assert_eq!(imported(&text, &HZ).0.unknown, 0);
     assert_eq!(told(&text, &HZ)[3], (200_000, 3, "arm", Some(60_200)));
-    // There is no expiry.
+    // This trace has no expiry.
     assert_eq!(imported(&wall, &HZ).0.unknown, 1);
 }
 
@@ -370,7 +371,7 @@ fn the_clock_that_a_timer_names_is_used() {
     };
     assert_eq!([delay("CLOCK_BOOTTIME"), delay("7"), delay("CLOCK_OTHER")], [1_000; 3]);
     assert_eq!([delay("CLOCK_MONOTONIC"), delay("1")], [61_000; 2]);
-    // After the expiry of a timer that names its clock, another timer is at the address.
+    // After the expiry of a timer that names its clock, another timer uses the address.
     let start = "hrtimer_start: hrtimer=aa function=g expires=101000000000 softexpires=0 mode=ABS";
     let text = line(0, "hrtimer_init: hrtimer=aa clockid=CLOCK_MONOTONIC mode=ABS")
         + &line(0, "hrtimer_start: hrtimer=aa function=f expires=40000000000 softexpires=0 mode=ABS")
@@ -380,7 +381,8 @@ fn the_clock_that_a_timer_names_is_used() {
     assert_eq!(told(&text, &HZ)[3].3, Some(1_000));
 }
 
-/// What the recipe for a static program prints: the timers of the program `ticker` among others.
+/// Tests the output of the recipe for a static program, which has the timers of the program
+/// `ticker` among others.
 #[test]
 fn a_program_that_no_library_sees_is_in_the_trace_of_the_kernel() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/perf-script.txt");
@@ -398,13 +400,13 @@ fn a_program_that_no_library_sees_is_in_the_trace_of_the_kernel() {
         let all = events.iter().filter(|event| event.what.name() == what && is_armed(event.timer));
         all.map(|event| event.what.deadline().map(|at| (at - event.time) / 100_000)).collect::<Vec<_>>()
     };
-    // Delays in units of 0.1 ms. A new set-up makes a moved timer another one.
+    // Delays in units of 0.1 ms. After a new set-up, a moved timer counts as another timer.
     assert_eq!(of("timerfd_tmrproc", "arm"), [Some(29), Some(29), Some(30), Some(30), Some(29)]);
     assert_eq!((of("timerfd_tmrproc", "cancel").len(), of("timerfd_tmrproc", "fire").len()), (2, 3));
     assert_eq!(of("hrtimer_wakeup", "arm"), [Some(5), Some(5), Some(20)], "two sleeps and the poll");
 }
 
-/// `perf-script.pftrace` was made of `perf-script.txt` by the schema of Perfetto.
+/// `perf-script.pftrace` was made from `perf-script.txt` with the schema of Perfetto.
 #[test]
 fn a_trace_of_perfetto_has_the_figures_of_its_text() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
@@ -416,7 +418,7 @@ fn a_trace_of_perfetto_has_the_figures_of_its_text() {
     let (mut in_text, mut of_text, reader) = imported(&text, &Options::default());
     in_text.count.lines = 0;
     assert_eq!(found, in_text);
-    // Within a us, the text has processors in any order.
+    // Within a microsecond, the text has the events of the processors in any order.
     events.sort_by_key(|event| (event.time, event.cpu));
     of_text.sort_by_key(|event| (event.time, event.cpu));
     assert_eq!(events, of_text);

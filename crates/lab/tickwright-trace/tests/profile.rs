@@ -34,7 +34,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
     ]);
     assert_eq!((profile.arms, profile.rearms, profile.cancels, profile.fires), (2, 1, 2, 1));
     assert_eq!((profile.cancel_age.count, profile.cancel_age.max), (1, 2500));
-    // A cancelled timer had 75 % of its delay left, a re-armed one 80 %.
+    // A cancelled timer had 75 % of its delay left, a re-armed timer had 80 %.
     assert_eq!((profile.cancel_left.p50, profile.rearm_left.p50), (75, 80));
     assert_eq!((profile.late_ns.count, profile.late_ns.max, profile.early), (1, 500, 0));
     assert_eq!((profile.unseen_arms, profile.pending_at_end), (1, 0));
@@ -42,7 +42,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
 
 #[test]
 fn the_population_is_weighed_by_time() {
-    // One timer for 9 ms, two for 1 ms.
+    // One timer is pending for 9 ms, and two timers for 1 ms.
     let profile = described(&[
         arm(0, 1, 20_000_000),
         arm(9_000_000, 2, 20_000_000),
@@ -78,7 +78,7 @@ fn durations_are_told_apart_by_two_digits() {
 
 #[test]
 fn percentiles_are_those_of_all_delays() {
-    // 1 us to 1000 us, in an order that mixes long and short delays.
+    // The delays are 1 us to 1000 us, in an order that mixes long and short delays.
     let events: Vec<Event> = (0..1000).map(|at| arm(at, at as u64, (at * 7 % 1000 + 1) * 1_000)).collect();
     let delays = described(&events).delays;
     let near = |found: u64, us: u64| found.abs_diff(us * 1_000) * 500 <= us * 1_000;
@@ -90,8 +90,8 @@ fn percentiles_are_those_of_all_delays() {
 
 #[test]
 fn periodic_timers_are_found() {
-    // The first timer has a period, the second is armed again with the same delay, the third with
-    // changing delays.
+    // The first timer has a period. The second timer is armed again with the same delay, and the
+    // third with changing delays.
     let mut events = vec![Event::new(0, 1, What::Arm { deadline: 1000, period: 1000 })];
     for round in 0..10 {
         let now = round * 1000;
@@ -102,13 +102,13 @@ fn periodic_timers_are_found() {
         events.push(arm(now, 3, 1000 - round * 50));
     }
     let profile = described(&events);
-    // The first four waits of the second timer do not show yet that it is periodic.
+    // The first four waits of the second timer do not yet show that the timer is periodic.
     assert_eq!((profile.fires, profile.periodic_fires), (27, 9 + 6));
     assert_eq!(profile.periods, [Share { ns: 1000, count: 15 }]);
 }
 
-/// A timer of 1 ms expires nine times, each time `off` after its deadline, and is armed again each
-/// time.
+/// Returns the figures of a timer of 1 ms that expires nine times, each time `off` after its
+/// deadline, and is armed again each time.
 fn repeating(off: Ns) -> Profile {
     let wait = 1_000_000 + off;
     let turns = (1..10).map(|turn| turn * wait);
@@ -165,7 +165,8 @@ fn only_known_threads_are_foreign() {
     assert_eq!(described(&[by(1, armed), by(2, moved), by(0, moved), by(3, moved)]).remote, 1);
 }
 
-/// A timer without a known deadline is pending and has no delay, no rest and no lateness.
+/// A timer without a known deadline is pending, but has no delay, no remaining delay and no
+/// lateness.
 #[test]
 fn an_unknown_deadline_is_no_delay() {
     let never = What::Arm { deadline: UNKNOWN, period: 0 };

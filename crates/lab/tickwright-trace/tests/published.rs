@@ -1,4 +1,4 @@
-//! The recordings that ship are published as tables too.
+//! Tests the recordings that ship with the program, which are also published as tables.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

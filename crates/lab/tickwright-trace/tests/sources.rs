@@ -1,5 +1,5 @@
-//! Tests of what all importers share: packed sources, line ends, marks of an encoding, losses, and
-//! the guess of what wrote a source.
+//! Tests of what all importers share: packed sources, line ends, byte-order marks, losses, and the
+//! guess which program wrote a source.
 
 use std::io::Write;
 
@@ -88,13 +88,13 @@ fn each_source_says_the_same_packed_with_a_mark_and_with_other_line_ends() {
     }
 }
 
-/// A packed source that is cut off is read to there, and the trace says so.
+/// A packed source that is cut off is read up to the cut, and the trace states the damage.
 #[test]
 fn a_packed_source_that_is_cut_off_is_read_to_there() {
     let mut random = 1_u64;
     let rounds: String = (0..4_000)
         .map(|round| {
-            // Addresses that do not compress away.
+            // The addresses are random, so that they do not compress.
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (timer, at) = (random >> 33 | 1 << 31, 100 + round);
             let start = "expires=5 [timeout=10] cpu=0";
@@ -194,7 +194,7 @@ fn an_unknown_deadline_is_empty_in_text() {
     assert_eq!(found.remarks, [format!("1 {}", Remark::UNKNOWN_DELAYS)]);
 }
 
-/// Text has the losses and the remarks of a trace, and they come back.
+/// Text has the losses and the remarks of a trace, and an import of the text restores them.
 #[test]
 fn what_is_missing_is_in_text_and_comes_back() {
     let mut writer = Writer::new(Vec::new(), &Header::of("test")).unwrap();
@@ -225,7 +225,8 @@ fn what_is_missing_is_in_text_and_comes_back() {
     assert_eq!((count, text(&back, false)), (1, (csv, lost, remarks)));
     let (lines, ..) = text(&file, true);
     assert!(lines.contains("{\"time_ns\":4,\"kind\":\"lost\",\"count\":null,\"note\":\"\"}\n"), "{lines}");
-    // A trace that ends too early says so, and so does one that is cut off within a block.
+    // The export of a trace that ends too early says so, and so does the export of a trace that is
+    // cut off within a block.
     let end = file.len() - 1;
     let (cut, ..) = text(&file[..end], false);
     assert!(cut.lines().last().unwrap().contains("the file ends within a block, which begins at"), "{cut}");
@@ -235,7 +236,7 @@ fn what_is_missing_is_in_text_and_comes_back() {
     assert!(open.ends_with("\n0,remark,,,,,,,,,the trace has no end\n"), "{open}");
 }
 
-/// Remarks that an import makes itself are not doubled by a second one.
+/// Remarks that an import makes itself are not repeated by a second import.
 #[test]
 fn a_remark_on_rows_is_made_once() {
     let text = "time_ns,kind,timer,deadline_ns\n9,arm,7,\n5,cancel,7,\n";
@@ -246,7 +247,8 @@ fn a_remark_on_rows_is_made_once() {
     assert_eq!((once.remarks.len(), &once.remarks), (2, &twice.remarks));
 }
 
-/// Rows keep their order, because a trace may have any. Their number is told.
+/// Rows keep their order, because a trace can have any order. The number of rows out of order is
+/// stated.
 #[test]
 fn rows_out_of_order_are_counted() {
     let rows = "-9,fire,7\n5,fire,7\n1,fire,8\n5,fire,9\n4,fire,9\n6,fire,9\n";
@@ -255,7 +257,7 @@ fn rows_out_of_order_are_counted() {
     assert!(found.remarks[0].starts_with("2 rows have an earlier time"), "{:?}", found.remarks);
 }
 
-/// An error of the system is no damage of a packed source.
+/// An error of the system does not count as damage of a packed source.
 #[test]
 fn a_disk_that_cannot_be_read_is_an_error() {
     struct Broken;

@@ -15,7 +15,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     line: usize,
-    /// A command line in a code block is complete. A command line in a sentence may lack required
+    /// A command line in a code block is complete. A command line in a sentence can lack required
     /// arguments: `tickwright show`.
     whole: bool,
     words: Vec<String>,

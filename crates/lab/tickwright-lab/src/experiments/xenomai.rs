@@ -38,7 +38,7 @@
 //! The difference of inserts and removes is the number of timers that are pending at the end: 490
 //! in all three i7 runs and 504 in all three Xplained runs. If each toggle picks a random one of
 //! 1,000 timers, about 500 timers are armed. If their periods are around 41 ms, they tick 12,440
-//! times a second.
+//! times per second.
 //!
 //! # How it runs here
 //!

@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     EqualContract,
 }
 
-/// The id of the structure behind [`DefaultQueue`](tickwright_core::DefaultQueue).
+/// The id of the structure that [`DefaultQueue`](tickwright_core::DefaultQueue) uses.
 pub(crate) const DEFAULT: &str = "ladder/slab";
 
 /// The data structure that keeps the order. Other crates' structures of the same shape are the
@@ -181,7 +181,7 @@ macro_rules! table {
         /// The baselines of all builds.
         const BASELINES: &[&str] = &[$($name),+];
 
-        /// Calls `visitor` with the type behind `structure`.
+        /// Calls `visitor` with the type of `structure`.
         pub(crate) fn visit<V: Visitor>(structure: &'static Structure, visitor: V) -> V::Out {
             match structure.id {
                 $(
@@ -292,7 +292,7 @@ const fn ours<F: Family>(id: &'static str, about: &'static str) -> Structure {
     }
 }
 
-/// Properties of the type behind a structure: see [`Candidate`].
+/// Properties of the type of a structure: see [`Candidate`].
 pub(crate) struct Facts {
     /// The greatest lateness by delay, in ticks; 0 for exact structures.
     pub(crate) lateness: fn(u64) -> u64,

@@ -20,7 +20,7 @@ struct Size {
     title: (f64, f64),
 }
 
-/// The size of a picture that stands alone.
+/// The size of a single picture.
 const LARGE: Size = Size { width: 640.0, height: 320.0, legend: 200.0, ticks: (8, 6), title: (LEFT, 15.0) };
 /// The size of one of several pictures that are placed side by side.
 const SMALL: Size = Size { width: 260.0, height: 170.0, legend: 158.0, ticks: (4, 4), title: (0.0, 13.0) };

@@ -1,8 +1,8 @@
 //! `std::collections::BinaryHeap` with lazy deletion: what a programmer writes with only the
 //! standard library.
 //!
-//! A removed or moved timer leaves its entry behind. An entry is live while its stamp equals the
-//! stamp of its slot. A dead entry is dropped when it comes to the top. All dead entries are
+//! The entry of a removed or moved timer stays in the heap. An entry is live while its stamp equals
+//! the stamp of its slot. A dead entry is dropped when it comes to the top. All dead entries are
 //! dropped when they outnumber the live ones.
 
 use std::collections::BinaryHeap;

@@ -5,9 +5,9 @@
 //!
 //! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|
-//! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | may name one of its own |
+//! | [`BTreeDict`] | yes | in order of arrival | O(log n) | not offered | can name one of its own |
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
-//! | [`HashDict`] | **no** | refused | not offered | not offered | may name one of its own |
+//! | [`HashDict`] | **no** | refused | not offered | not offered | can name one of its own |
 //!
 //! A [`HashDict`] offers no calls that need an order, and returns `None` for its first and its last
 //! entry.

@@ -323,7 +323,7 @@ impl<'o, W: Write> Import<'o, W> {
         let time = kept.time.saturating_sub(self.start);
         self.late += u64::from(time < self.last);
         self.last = self.last.max(time);
-        // This line may be about a timer that was detached too long ago, so neither a start nor an
+        // This line can be about a timer that was detached too long ago, so neither a start nor an
         // expiry can change its meaning. Therefore the ages of detachments are checked before the
         // line is applied.
         self.write(Some(time))?;

@@ -1,6 +1,6 @@
 //! Lines that say that events were lost.
 //!
-//! | who | line |
+//! | program | line |
 //! |---|---|
 //! | ftrace | `CPU:1 [LOST 7 EVENTS]`, or without a number |
 //! | trace-cmd | `CPU:1 [7 EVENTS DROPPED]`, or without a number |
@@ -38,7 +38,7 @@ pub(crate) fn loss(line: &str) -> Option<u64> {
     if line.contains("Tracer may have discarded ") {
         return Some(0);
     }
-    // A terminal's color may stand before the word.
+    // An escape sequence for a color can precede the word.
     let words =
         line.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m')).map_or(line, |(_, rest)| rest);
     let words = words.strip_prefix("WARNING: ").unwrap_or(words);

@@ -1,4 +1,5 @@
-//! Keeps events in the order of their lines, although a later line may decide what a line means.
+//! Keeps events in the order of their lines, although sometimes a later line decides what a line
+//! means.
 //!
 //! `timer_cancel` is written when a timer is detached: to expire, to be started again, or because
 //! it was cancelled. The next line about the same timer shows which of the three it was. Until that

@@ -9,7 +9,7 @@
 //!
 //! - The numbers of the fields are from `protos/perfetto/trace/` of Perfetto v51
 //!   (<https://perfetto.dev/docs/reference/trace-packet-proto>). Any other field is skipped, so the
-//!   data of other sources may be in the same trace.
+//!   same trace can have data of other sources.
 //! - `hrtimer_setup` and `timer_init` have no message of their own. They appear as generic events;
 //!   in older traces, all timer events do. The encoding `denser_generic_event_encoding` is not
 //!   read.

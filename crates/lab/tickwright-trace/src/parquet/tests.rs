@@ -127,7 +127,7 @@ fn a_long_trace_has_many_row_groups() {
     let (file, done) = export(&trace, 4096);
     assert_eq!(done.unwrap(), 50_000);
     let file = open(file);
-    // A group ends with a block, and a block may be shorter than 4,096 events.
+    // A group ends with a block, and a block can be shorter than 4,096 events.
     let lengths: Vec<i64> = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
     assert!(lengths.len() > 5 && lengths.iter().all(|&length| length < 2 * 4096), "{lengths:?}");
     assert_eq!(rows(&file), expected(&events));

@@ -16,7 +16,7 @@ struct Timer {
     is_pending: bool,
     /// How often the timer expired and was armed again at once with the same delay.
     repeats: u8,
-    /// The deadline of the timer's last expiry. The expiry itself may be late, or a little early.
+    /// The deadline of the timer's last expiry. The expiry itself can be late, or a little early.
     fired: Ns,
 }
 
@@ -75,7 +75,7 @@ impl Live {
         let before = self.timers.get(&event.timer).copied();
         // The timer was armed again with the same delay, at its last deadline plus or minus a tenth
         // of the delay. A loop that counts from the time at which it woke expires timers a little
-        // early, so the arm may precede the deadline.
+        // early, so the arm can precede the deadline.
         let again = |old: &Timer| {
             !old.is_pending && is_same(old.delay, delay) && event.time.abs_diff(old.fired) <= delay / 10
         };

@@ -124,8 +124,8 @@ fn named(structure: &Structure, population: usize) -> String {
 /// The scenario whose timers' bytes are measured.
 const WEIGHED: &str = "hold-exp-sparse";
 
-/// The most deliveries after the filling. The deliveries show which entries lazy structures leave
-/// behind.
+/// The most deliveries after the filling. After the deliveries, lazy structures contain dead
+/// entries, which are then measured too.
 const MOST_DELIVERIES: usize = 100_000;
 
 fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize, LabError> {

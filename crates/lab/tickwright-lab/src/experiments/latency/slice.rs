@@ -114,9 +114,9 @@ impl Drive<'_> {
     }
 }
 
-/// Queue and host are behind pointers, so that this loop is compiled once. The indirect calls add
-/// some 75 instructions, about 20 ns, to each wake-up, whose lateness is tens of microseconds. They
-/// add the same for every structure.
+/// The queue and the host are trait objects, so that this loop is compiled once. The indirect calls
+/// add some 75 instructions, about 20 ns, to each wake-up, whose lateness is tens of microseconds.
+/// They add the same for every structure.
 fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();

@@ -94,7 +94,7 @@ impl Oracle {
     }
 
     /// Whether timer `id` is allowed to be delivered first: it is pending, its deadline is also
-    /// `first`, and the queue may deliver equal deadlines in any order.
+    /// `first`, and the queue is allowed to deliver equal deadlines in any order.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)

@@ -1,4 +1,4 @@
-//! `hierarchical_hash_wheel_timer`: four wheels of 256 slots an overflow list, and a map from ids
+//! `hierarchical_hash_wheel_timer`: four wheels of 256 slots, an overflow list, and a map from ids
 //! to timers.
 //!
 //! - The wheel delivers on the tick, and timers of equal deadline in any order.

@@ -45,7 +45,7 @@ impl Leg {
         Self { cells, cpu_percent }
     }
 
-    /// Returns the lateness in ns below which `share` of the samples lie, interpolated within its
+    /// Returns the lateness in ns below which `share` of the samples are, interpolated within its
     /// cell. Returns NaN if there are no samples, or if the lateness is in the last cell, which has
     /// no upper end.
     pub(super) fn percentile(&self, share: f64) -> f64 {
