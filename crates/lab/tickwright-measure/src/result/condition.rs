@@ -166,8 +166,8 @@ impl Condition {
         if any { Ok(found) } else { Err(format!("'{self}': there is no such series; {}", names(report))) }
     }
 
-    /// A condition that does not name the label `at` is about the percentile of its statistic. It is
-    /// about no reference row, such as `(floor)`, unless it names one.
+    /// A condition that does not name the label `at` is about the percentile of its statistic. A
+    /// condition is about no reference row, such as `(floor)`, unless it names the row.
     fn is_about(&self, series: &Series) -> bool {
         let own = |key: &str| series.labels.get(key).map(Label::to_string);
         let is_named = |key: &str| self.labels.iter().any(|(name, _)| name == key);
