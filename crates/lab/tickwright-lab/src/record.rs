@@ -265,7 +265,7 @@ fn is_from_terminal(origin: &Origin) -> bool {
     origin.cause == Cause::Kernel
 }
 
-/// The exit code that a shell would return for this exit status.
+/// Returns the exit code that a shell would return for this exit status.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -100,7 +100,7 @@ pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
 
-/// The exit code of an interrupted run.
+/// Returns the exit code of an interrupted run.
 pub fn exit_code() -> u8 {
     let signal = ASKED.get().map_or(0, |asked| asked.signal.load(Ordering::Relaxed));
     let of = |(number, _): &&(i32, u8)| usize::try_from(*number) == Ok(signal);

@@ -137,10 +137,10 @@ pub trait Subject {
     /// Names a pending timer.
     type Key: Copy + core::fmt::Debug;
 
-    /// The greatest `now` passed so far.
+    /// Returns the greatest `now` that was passed so far.
     fn now(&self) -> u64;
 
-    /// The number of pending timers, as the queue itself counts them.
+    /// Returns the number of pending timers, as the queue itself counts them.
     fn len(&self) -> usize;
 
     /// Whether no timer is pending.

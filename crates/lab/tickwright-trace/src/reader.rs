@@ -84,39 +84,39 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The header of the trace. Queues that appear later are added as their blocks are read.
+    /// Returns the header of the trace. Later queues are added as their blocks are read.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The names of sites, from the blocks that were read.
+    /// Returns the names of sites, from the blocks that were read.
     pub fn sites(&self) -> &Names {
         &self.names[SITES]
     }
 
-    /// The names of threads, from the blocks that were read.
+    /// Returns the names of threads, from the blocks that were read.
     pub fn threads(&self) -> &Names {
         &self.names[THREADS]
     }
 
-    /// The losses of the source, from the blocks that were read.
+    /// Returns the losses of the source, from the blocks that were read.
     pub fn lost(&self) -> &[Lost] {
         &self.lost
     }
 
-    /// The remarks, which a reader of the figures must know, from the blocks that were read.
+    /// Returns the remarks, which a reader of figures must know, from the blocks that were read.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
 
-    /// How many events the source lost in all, as the end of the file states. The number includes
-    /// losses that [`lost`](Self::lost) does not return because of the format's limits. A loss of
-    /// an unknown number of events counts as 0. `None` if the end was not read.
+    /// Returns how many events the source lost in all, as the end of the file states. The number
+    /// includes losses that [`lost`](Self::lost) does not return because of the format's limits. A
+    /// loss of an unknown number of events counts as 0. `None` if the end was not read.
     pub fn lost_total(&self) -> Option<u64> {
         self.lost_total
     }
 
-    /// How many events were read.
+    /// Returns how many events were read.
     pub fn events_read(&self) -> u64 {
         self.read
     }
@@ -156,8 +156,8 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// The events that the last [`next_block`](Self::next_block) returned. Unlike that slice, they
-    /// can be read while the names are borrowed.
+    /// Returns the events that the last [`next_block`](Self::next_block) returned. Unlike that
+    /// slice, they can be read while the names are borrowed.
     pub fn events_of_block(&self) -> &[Event] {
         &self.events
     }

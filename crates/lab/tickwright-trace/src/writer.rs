@@ -208,7 +208,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// The target of the trace; `None` once it was returned.
+    /// Returns the target of the trace; `None` once it was returned.
     pub const fn get_ref(&self) -> Option<&W> {
         self.to.as_ref()
     }
@@ -272,7 +272,7 @@ impl<W: Write> Drop for Writer<W> {
     }
 }
 
-/// The longest prefix of a text that the format allows.
+/// Returns the longest prefix of a text that the format allows.
 fn cut(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {

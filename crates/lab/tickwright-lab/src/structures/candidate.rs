@@ -105,8 +105,8 @@ pub(crate) trait BenchQueue {
         false
     }
 
-    /// The number of entries in the structure whose timers were removed or moved. `None` if the
-    /// structure does not report this number. Cost: up to O(n).
+    /// Returns the number of entries in the structure whose timers were removed or moved. Returns
+    /// `None` if the structure does not report this number. Cost: up to O(n).
     fn dead_entries(&self) -> Option<usize> {
         (self.dead() == Dead::Leave).then_some(0)
     }

@@ -108,7 +108,7 @@ const NAMES: [(&str, Queue, Said); 10] = [
 const START: Said = Said::Start { expires: 0, now: None, was_armed: None };
 const EXPIRE: Said = Said::Expire { now: None };
 
-/// The meaning of an event's name, without its values.
+/// Returns the meaning of an event's name, without its values.
 pub(super) fn named(event: &str) -> Option<(Queue, Said)> {
     let is_named = |(name, ..): &&(&str, Queue, Said)| name.strip_suffix(": ") == Some(event);
     NAMES.iter().find(is_named).map(|&(_, queue, said)| (queue, said))
@@ -215,7 +215,7 @@ fn seconds(text: &str) -> Option<Ns> {
     whole.checked_mul(1_000_000_000)?.checked_add(part)
 }
 
-/// The value of `key=value` or `key = value`.
+/// Returns the value of `key=value` or `key = value`.
 fn field<'l>(fields: &'l str, key: &str) -> Option<&'l str> {
     let mut from = 0;
     while let Some(at) = fields[from..].find(key).map(|at| at + from) {

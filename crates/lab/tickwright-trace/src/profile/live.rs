@@ -32,7 +32,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// The time since the last arm.
+    /// Returns the time since the last arm.
     pub(super) fn age(&self, now: Ns) -> u64 {
         u64::try_from(now.saturating_sub(self.armed)).unwrap_or(0)
     }
