@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 printf '#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n' >"$work/rustdoc"
 chmod +x "$work/rustdoc"
 RUSTDOC="$work/rustdoc" RUSTDOCFLAGS="-Z unstable-options --output-format json" cargo doc -q --no-deps "${packages[@]}" \
-    --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record,tickwright-async/metrics,tickwright-mcu/slack
+    --features tickwright-async/hyper,tickwright-async/quinn,tickwright-async/smithy,tickwright-async/tokio,tickwright-async/sites,tickwright-async/record,tickwright-async/metrics,tickwright/metrics-facade,tickwright-mcu/slack
 # Without the items of traits at each type that implements one, and without the paths of types
 # within a line.
 shorten() {

@@ -24,6 +24,8 @@ pub mod fork;
 mod jitter;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+#[cfg(any(feature = "metrics", feature = "record"))]
+mod observed_queue;
 #[cfg(feature = "record")]
 pub mod record;
 pub mod scheduler;

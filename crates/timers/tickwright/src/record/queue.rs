@@ -4,12 +4,10 @@ use core::ops::Deref;
 use std::collections::HashSet;
 
 use tickwright_core::structure::Family;
-use tickwright_core::{
-    Advance, Exact, Expired, Key, KeyError, Order, Pending, Rejected, Span, Tick, TimerQueue, TimerRef,
-    Violation,
-};
+use tickwright_core::{Key, Span, TimerQueue, TimerRef};
 
 use super::recorder::QueueRecorder;
+use crate::observed_queue::observe_queue;
 
 /// A number that tells the timers of a queue apart in a trace.
 pub trait Identity {
@@ -60,24 +58,28 @@ struct Log {
 
 impl Log {
     #[track_caller]
-    fn arm(&mut self, timer: u64, delay: Span) {
+    fn arm(&mut self, key: impl Identity, delay: Span, _pending: usize) {
+        let timer = key.identity();
         self.pending.insert(timer);
         self.recorder.arm(timer, delay);
     }
 
     #[track_caller]
-    fn rearm(&mut self, timer: u64, delay: Span) {
+    fn rearm(&mut self, key: impl Identity, delay: Span) {
+        let timer = key.identity();
         self.pending.insert(timer);
         self.recorder.rearm(timer, delay);
     }
 
     #[track_caller]
-    fn cancel(&mut self, timer: u64) {
+    fn cancel(&mut self, key: impl Identity) {
+        let timer = key.identity();
         self.pending.remove(&timer);
         self.recorder.cancel(timer);
     }
 
-    fn fire(&mut self, timer: u64) {
+    fn fire(&mut self, key: impl Identity, _late: Span) {
+        let timer = key.identity();
         self.pending.remove(&timer);
         self.recorder.fire(timer);
     }
@@ -85,7 +87,7 @@ impl Log {
     /// Records a cancel for each pending timer, in the order of their numbers: the same program
     /// then has the same trace at each run.
     #[track_caller]
-    fn end_all(&mut self) {
+    fn end_all(&mut self, _pending: usize) {
         let mut timers: Vec<u64> = self.pending.drain().collect();
         timers.sort_unstable();
         for timer in timers {
@@ -107,7 +109,7 @@ impl<Q: TimerQueue<Key: Identity>> Recorded<Q> {
     /// gets a cancel for each of them, because it cannot show their later ends.
     #[track_caller]
     pub fn into_inner(mut self) -> Q {
-        self.log.end_all();
+        self.log.end_all(0);
         match self.queue.take() {
             Some(queue) => queue,
             None => unreachable!("{ABSENT}"),
@@ -127,7 +129,7 @@ const ABSENT: &str = "only `into_inner` takes the queue, and it consumes the wra
 
 impl<Q: TimerQueue<Key: Identity>> Drop for Recorded<Q> {
     fn drop(&mut self) {
-        self.log.end_all();
+        self.log.end_all(0);
     }
 }
 
@@ -142,117 +144,4 @@ impl<Q: TimerQueue<Key: Identity>> Deref for Recorded<Q> {
     }
 }
 
-impl<Q: TimerQueue<Key: Identity> + Exact> Exact for Recorded<Q> {}
-
-impl<Q: TimerQueue<Key: Identity>> TimerQueue for Recorded<Q> {
-    type Key = Q::Key;
-    type Value = Q::Value;
-    const ORDER: Order = Q::ORDER;
-
-    fn now(&self) -> Tick {
-        (**self).now()
-    }
-
-    fn update_now(&mut self, now: Tick) {
-        self.parts().0.update_now(now);
-    }
-
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    #[track_caller]
-    fn insert_at(
-        &mut self,
-        deadline: Tick,
-        value: Q::Value,
-        now: Tick,
-    ) -> Result<Q::Key, Rejected<Q::Value>> {
-        let (queue, log) = self.parts();
-        let key = queue.insert_at(deadline, value, now)?;
-        log.arm(key.identity(), deadline.saturating_sub(queue.now()));
-        Ok(key)
-    }
-
-    #[track_caller]
-    fn remove(&mut self, key: Q::Key) -> Result<Q::Value, KeyError> {
-        let timer = key.identity();
-        let (queue, log) = self.parts();
-        let value = queue.remove(key)?;
-        log.cancel(timer);
-        Ok(value)
-    }
-
-    #[track_caller]
-    fn reschedule_at(&mut self, key: Q::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
-        let (queue, log) = self.parts();
-        queue.reschedule_at(key, deadline, now)?;
-        log.rearm(key.identity(), deadline.saturating_sub(queue.now()));
-        Ok(())
-    }
-
-    fn peek(&self) -> Option<Pending<Q::Key>> {
-        (**self).peek()
-    }
-
-    fn second(&self) -> Option<Pending<Q::Key>> {
-        (**self).second()
-    }
-
-    fn next_expiry(&self) -> Option<Tick> {
-        (**self).next_expiry()
-    }
-
-    fn next_wake(&self) -> Option<Tick> {
-        (**self).next_wake()
-    }
-
-    fn pop_expired(&mut self, now: Tick) -> Option<Expired<Q::Key, Q::Value>> {
-        let (queue, log) = self.parts();
-        let expired = queue.pop_expired(now)?;
-        log.fire(expired.key.identity());
-        Some(expired)
-    }
-
-    #[track_caller]
-    fn pop_and_reinsert(
-        &mut self,
-        now: Tick,
-        rearm: impl FnOnce(Tick, &Q::Value) -> Tick,
-    ) -> Option<Expired<Q::Key, ()>> {
-        let (queue, log) = self.parts();
-        let mut next = 0;
-        let expired = queue.pop_and_reinsert(now, |expiry, value| {
-            next = rearm(expiry, value);
-            next
-        })?;
-        let timer = expired.key.identity();
-        log.fire(timer);
-        log.arm(timer, next.saturating_sub(queue.now()));
-        Some(expired)
-    }
-
-    fn advance_within(
-        &mut self,
-        now: Tick,
-        budget: usize,
-        mut sink: impl FnMut(Expired<Q::Key, Q::Value>),
-    ) -> Advance {
-        let (queue, log) = self.parts();
-        queue.advance_within(now, budget, |expired| {
-            log.fire(expired.key.identity());
-            sink(expired);
-        })
-    }
-
-    #[track_caller]
-    fn clear(&mut self) {
-        let (queue, log) = self.parts();
-        queue.clear();
-        log.end_all();
-    }
-
-    fn check(&self) -> Result<(), Violation> {
-        (**self).check()
-    }
-}
+observe_queue!(Recorded: TimerQueue<Key: Identity>);

@@ -1,0 +1,157 @@
+//! A queue that counts.
+
+use core::ops::Deref;
+
+use tickwright_core::{Span, TimerQueue};
+
+use super::metric::{Measured, Metric};
+use crate::observed_queue::observe_queue;
+use crate::time::{Lateness, Ticks};
+
+/// A queue wrapper that counts the operations on the queue, for [`OpenMetrics`](super::OpenMetrics)
+/// and for programs that look at themselves.
+///
+/// ```
+/// use tickwright::metrics::{Counted, OpenMetrics};
+/// use tickwright::time::Ticks;
+/// use tickwright::{DefaultQueue, TimerQueue};
+///
+/// let mut queue = Counted::new(DefaultQueue::new(), Ticks::MILLISECOND);
+/// let idle = queue.insert(60_000, "connection 7").map_err(|rejected| rejected.reason)?;
+/// queue.reschedule(idle, 90_000)?;
+/// assert_eq!(queue.pop_expired(90_002).map(|fired| fired.value), Some("connection 7"));
+///
+/// let report = queue.report();
+/// assert_eq!((report.armed, report.rearmed, report.fired, report.pending), (2, 1, 1, 0));
+/// assert_eq!(report.lateness.max().as_millis(), 2);
+/// assert_eq!(report.delays.mean().as_secs(), 75);
+/// assert!(OpenMetrics::default().with("idle", &report).to_string().contains("kind=\"queue\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The counts are fields of the wrapper, some 1.1 KiB, and cost no lock and no allocation.
+#[derive(Debug)]
+pub struct Counted<Q> {
+    queue: Q,
+    log: Log,
+}
+
+/// The counts of a [`Counted`] queue. At each moment `armed` is `rearmed` + `fired` + `cancelled` +
+/// `pending`, unless the queue had timers when it was wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueueReport {
+    /// How many timers are pending.
+    pub pending: usize,
+    /// The greatest number of timers that were pending at one time.
+    pub high_water: usize,
+    /// How often a timer was armed: inserted, moved, or inserted again when it fired.
+    pub armed: u64,
+    /// How many of these calls moved a timer that was pending.
+    pub rearmed: u64,
+    /// How many timers were delivered.
+    pub fired: u64,
+    /// How many pending timers were removed or cleared.
+    pub cancelled: u64,
+    /// How long the timers were armed for: from the queue's time at the call to the deadline.
+    pub delays: Lateness,
+    /// How late they were delivered: from the deadline to the time that the caller passed.
+    pub lateness: Lateness,
+}
+
+/// Counts, in the shape that `observe_queue` asks for.
+#[derive(Debug)]
+struct Log {
+    ticks: Ticks,
+    high_water: usize,
+    rearmed: u64,
+    cancelled: u64,
+    delays: Lateness,
+    lateness: Lateness,
+}
+
+impl Log {
+    fn ns(&self, span: Span) -> u64 {
+        span.saturating_mul(self.ticks.nanoseconds())
+    }
+
+    fn arm<K>(&mut self, _key: K, delay: Span, pending: usize) {
+        self.high_water = self.high_water.max(pending);
+        self.delays.note(self.ns(delay));
+    }
+
+    fn rearm<K>(&mut self, _key: K, delay: Span) {
+        self.rearmed += 1;
+        self.delays.note(self.ns(delay));
+    }
+
+    fn cancel<K>(&mut self, _key: K) {
+        self.cancelled += 1;
+    }
+
+    fn fire<K>(&mut self, _key: K, late: Span) {
+        self.lateness.note(self.ns(late));
+    }
+
+    fn end_all(&mut self, pending: usize) {
+        self.cancelled += pending as u64;
+    }
+}
+
+impl<Q: TimerQueue> Counted<Q> {
+    /// Counts the operations on `queue` from now on. Its ticks are of the length that `ticks` says.
+    pub fn new(queue: Q, ticks: Ticks) -> Self {
+        let high_water = queue.len();
+        let (delays, lateness) = (Lateness::new(), Lateness::new());
+        Self { queue, log: Log { ticks, high_water, rearmed: 0, cancelled: 0, delays, lateness } }
+    }
+
+    /// The counts so far, in O(1).
+    pub fn report(&self) -> QueueReport {
+        let Log { high_water, rearmed, cancelled, delays, lateness, .. } = self.log;
+        let (armed, fired) = (delays.count(), lateness.count());
+        QueueReport { pending: self.len(), high_water, armed, rearmed, fired, cancelled, delays, lateness }
+    }
+
+    /// Returns the queue, which is counted no longer.
+    pub fn into_inner(self) -> Q {
+        self.queue
+    }
+
+    fn parts(&mut self) -> (&mut Q, &mut Log) {
+        (&mut self.queue, &mut self.log)
+    }
+}
+
+impl<Q> Deref for Counted<Q> {
+    type Target = Q;
+
+    fn deref(&self) -> &Q {
+        &self.queue
+    }
+}
+
+observe_queue!(Counted: TimerQueue);
+
+impl Measured for QueueReport {
+    const KIND: &'static str = "queue";
+
+    fn numbers(&self) -> Vec<(Metric, u64)> {
+        vec![
+            (Metric::Pending, self.pending as u64),
+            (Metric::HighWater, self.high_water as u64),
+            (Metric::Armed, self.armed),
+            (Metric::Rearmed, self.rearmed),
+            (Metric::Fired, self.fired),
+            (Metric::Cancelled, self.cancelled),
+        ]
+    }
+
+    fn lateness(&self) -> Option<&Lateness> {
+        Some(&self.lateness)
+    }
+
+    fn delays(&self) -> Option<&Lateness> {
+        Some(&self.delays)
+    }
+}

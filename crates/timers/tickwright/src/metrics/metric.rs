@@ -1,0 +1,190 @@
+//! The table of metrics, and what has them.
+
+use core::ops::RangeInclusive;
+
+use crate::scheduler::{Report, SiteCounts};
+use crate::shard::ShardStatistics;
+use crate::time::{Lateness, nanos};
+
+/// Declares the metrics, each with its name, its type, and its meaning.
+macro_rules! metrics {
+    ($($metric:ident $name:literal $kind:literal $help:literal)*) => {
+        /// What a number of a report means. The text has the same sentences as `# HELP`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Metric {
+            $(#[doc = concat!($help, ".\n\nThe ", $kind, " `tickwright_", $name, "`.")] $metric,)*
+        }
+
+        impl Metric {
+            /// Its name, type and meaning.
+            pub(super) const fn texts(self) -> (&'static str, &'static str, &'static str) {
+                match self {
+                    $(Self::$metric => (concat!("tickwright_", $name), $kind, $help),)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    Timers "timers" "gauge" "Timers that exist: idle, pending and running"
+    Pending "timers_pending" "gauge" "Timers that are pending"
+    HighWater "timers_high_water" "gauge" "The greatest number of timers that existed at one time"
+    Armed "timers_armed" "counter" "Calls that armed a timer"
+    Rearmed "timers_rearmed" "counter" "Calls that armed a timer which was pending: a part of the armed ones"
+    Fired "timers_fired" "counter" "Runs of timers"
+    Cancelled "timers_cancelled" "counter" "Pending timers that were cancelled"
+    Overruns "timer_overruns" "counter" "Periods that passed without a run of their own"
+    Panics "timer_panics" "counter" "Runs or wakers that panicked"
+    Wakeups "timer_driver_wakeups" "counter" "Wake-ups of the thread that drives the timers"
+    Locks "timer_locks" "counter" "Locks that calls on timers took"
+    InPlace "timers_rearmed_in_place" "counter" "Re-arms that left the timer in its place"
+    SiteAdded "timer_site_added" "counter" "Timers that were added, by origin"
+    SiteFired "timer_site_fired" "counter" "Runs of timers, by origin"
+    SitePanics "timer_site_panics" "counter" "Runs that panicked, by origin"
+    Loaded "timers_loaded" "gauge" "Waiting timers of the store that are in memory"
+    Held "timers_held" "gauge" "Runs that wait for their answer"
+    Takeovers "timer_takeovers" "counter" "Times that this process became the owner of the store's timers"
+    Repeated "timers_repeated" "counter" "Runs after the first one of a timer: a part of the fired ones"
+    Lost "timers_lost" "counter" "Runs whose answer came after the lease was lost"
+    Statements "timer_statements" "counter" "Statements that the store executed to deliver timers"
+    Commits "timer_commits" "counter" "Transactions that the store committed to deliver timers"
+    Failures "timer_failures" "counter" "Errors of the store in such transactions"
+}
+
+/// A histogram of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Histogram {
+    Lateness,
+    Delay,
+}
+
+impl Histogram {
+    /// Its name, and its meaning.
+    pub(super) const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Lateness => {
+                ("tickwright_timer_lateness_seconds", "From the due time of a timer to its run")
+            }
+            Self::Delay => {
+                ("tickwright_timer_delay_seconds", "From the call that armed a timer to its due time")
+            }
+        }
+    }
+
+    /// The bounds are those of the counts, 2^b - 1 ns: 1 us to 8.6 s, or 1 ms to 39 hours.
+    const fn bits(self) -> RangeInclusive<u32> {
+        match self {
+            Self::Lateness => 10..=33,
+            Self::Delay => 20..=47,
+        }
+    }
+
+    /// Each bound in seconds, with the number of times that do not exceed it. The last is `+Inf`.
+    pub(super) fn within(self, counts: &Lateness) -> impl Iterator<Item = (String, u64)> + '_ {
+        let bounded = self.bits().map(|bits| (1 << bits) - 1).map(|bound: u64| {
+            let within = counts.buckets().take_while(|(last, _)| nanos(*last) <= bound);
+            (seconds(bound.into()), within.map(|(_, count)| count).sum())
+        });
+        bounded.chain([(String::from("+Inf"), counts.count())])
+    }
+}
+
+/// Nanoseconds as seconds, exactly.
+pub(super) fn seconds(ns: u128) -> String {
+    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// A report that [`OpenMetrics`](super::OpenMetrics) and `publish` take.
+pub trait Measured {
+    /// The value of the label `kind`, such as `"scheduler"`.
+    const KIND: &'static str;
+
+    /// The numbers of the report.
+    fn numbers(&self) -> Vec<(Metric, u64)>;
+
+    /// How late timers were; `None` if that is not counted.
+    fn lateness(&self) -> Option<&Lateness> {
+        None
+    }
+
+    /// How long before their due times timers were armed; `None` if that is not counted.
+    fn delays(&self) -> Option<&Lateness> {
+        None
+    }
+
+    /// The counts by origin.
+    fn sites(&self) -> &[SiteCounts] {
+        &[]
+    }
+}
+
+/// Names and values of labels.
+pub(super) type Labels = Vec<(&'static str, String)>;
+
+/// The labels of a report.
+pub(super) fn labels<M: Measured>(name: &str) -> Labels {
+    vec![("name", name.to_owned()), ("kind", M::KIND.to_owned())]
+}
+
+/// The numbers of a report, those by origin too, with their labels.
+pub(super) fn samples<M: Measured>(name: &str, report: &M) -> Vec<(Metric, Labels, u64)> {
+    let whole = report.numbers().into_iter().map(|(metric, count)| (metric, labels::<M>(name), count));
+    let by_site = report.sites().iter().flat_map(|SiteCounts { site, added, fired, panicked }| {
+        let mut labels = labels::<M>(name);
+        let (file, line) = (site.file.to_owned(), site.line.to_string());
+        labels.extend([("site", site.name.to_owned()), ("file", file), ("line", line)]);
+        [(Metric::SiteAdded, added), (Metric::SiteFired, fired), (Metric::SitePanics, panicked)]
+            .map(|(metric, count)| (metric, labels.clone(), *count))
+    });
+    whole.chain(by_site).collect()
+}
+
+/// The histograms of a report.
+pub(super) fn histograms<M: Measured>(report: &M) -> impl Iterator<Item = (Histogram, &Lateness)> {
+    let both = [(Histogram::Lateness, report.lateness()), (Histogram::Delay, report.delays())];
+    both.into_iter().filter_map(|(histogram, counts)| Some((histogram, counts?)))
+}
+
+impl Measured for Report {
+    const KIND: &'static str = "scheduler";
+
+    fn numbers(&self) -> Vec<(Metric, u64)> {
+        let counts = &self.statistics;
+        vec![
+            (Metric::Timers, counts.timers as u64),
+            (Metric::Pending, counts.pending as u64),
+            (Metric::HighWater, counts.high_water as u64),
+            (Metric::Armed, counts.armed),
+            (Metric::Rearmed, counts.rearmed),
+            (Metric::Fired, counts.fired),
+            (Metric::Cancelled, counts.cancelled),
+            (Metric::Overruns, counts.overruns),
+            (Metric::Panics, self.sites.iter().map(|site| site.panicked).sum()),
+        ]
+    }
+
+    fn lateness(&self) -> Option<&Lateness> {
+        Some(&self.statistics.lateness)
+    }
+
+    fn sites(&self) -> &[SiteCounts] {
+        &self.sites
+    }
+}
+
+/// Shards count their arming calls alone.
+impl Measured for ShardStatistics {
+    const KIND: &'static str = "shards";
+
+    fn numbers(&self) -> Vec<(Metric, u64)> {
+        let rearmed = self.matched + self.requeued;
+        vec![
+            (Metric::Armed, self.started + rearmed),
+            (Metric::Rearmed, rearmed),
+            (Metric::InPlace, self.matched),
+            (Metric::Locks, self.locks),
+        ]
+    }
+}

@@ -1,0 +1,71 @@
+//! Reports as the text of OpenMetrics.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use super::metric::{Histogram, Labels, Measured, Metric, histograms, labels, samples, seconds};
+use crate::time::Lateness;
+
+/// The media type of the text: the value of the HTTP header `Content-Type`.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Reports of one moment, which print as OpenMetrics text.
+///
+/// Each sample has the labels `name` and `kind`. Counts by origin have `site`, `file` and `line`,
+/// too; a scheduler counts at most 1024 origins apart. Reports of equal name and kind are added up.
+/// Printing takes O(samples).
+#[derive(Clone, Debug, Default)]
+pub struct OpenMetrics {
+    /// By metric first, because all samples of a metric must stand together.
+    numbers: BTreeMap<(Metric, String), u64>,
+    histograms: BTreeMap<(Histogram, String), Lateness>,
+}
+
+impl OpenMetrics {
+    /// Adds a report. Its label `name` is `name`, which may be any text.
+    #[must_use]
+    pub fn with<M: Measured>(mut self, name: &str, report: &M) -> Self {
+        for (metric, labels, count) in samples(name, report) {
+            let sum = self.numbers.entry((metric, text_of(&labels))).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        for (histogram, counts) in histograms(report) {
+            self.histograms.entry((histogram, text_of(&labels::<M>(name)))).or_default().add(counts);
+        }
+        self
+    }
+}
+
+impl fmt::Display for OpenMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut before = None;
+        for ((metric, labels), count) in &self.numbers {
+            let (name, kind, help) = metric.texts();
+            if before.replace(metric) != Some(metric) {
+                writeln!(f, "# TYPE {name} {kind}\n# HELP {name} {help}.")?;
+            }
+            let total = if kind == "counter" { "_total" } else { "" };
+            writeln!(f, "{name}{total}{{{labels}}} {count}")?;
+        }
+        let mut before = None;
+        for ((histogram, labels), counts) in &self.histograms {
+            let (name, help) = histogram.texts();
+            if before.replace(histogram) != Some(histogram) {
+                writeln!(f, "# TYPE {name} histogram\n# UNIT {name} seconds\n# HELP {name} {help}.")?;
+            }
+            for (le, count) in histogram.within(counts) {
+                writeln!(f, "{name}_bucket{{{labels},le=\"{le}\"}} {count}")?;
+            }
+            let (count, sum) = (counts.count(), seconds(counts.sum_ns));
+            writeln!(f, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}")?;
+        }
+        f.write_str("# EOF\n")
+    }
+}
+
+/// Labels as they stand between the braces.
+fn text_of(labels: &Labels) -> String {
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let texts: Vec<_> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+    texts.join(",")
+}
