@@ -9,6 +9,8 @@ struct Protocol;
 mod background;
 mod error;
 mod limits;
+#[cfg(feature = "metrics")]
+mod measured;
 #[cfg(all(test, feature = "sqlite"))]
 mod model;
 mod owner;

@@ -75,6 +75,9 @@ pub struct Metrics {
     pub late_us: u64,
     /// Punctuality: the greatest lateness, in microseconds.
     pub late_max_us: u64,
+    /// Punctuality: how late they were. With the feature `metrics`.
+    #[cfg(feature = "metrics")]
+    pub lateness: tickwright::time::Lateness,
     /// Recovery: how often this participant became the owner.
     pub takeovers: u64,
     /// Recovery: firings that were not the first ones of their timers.
@@ -432,6 +435,8 @@ impl Owner {
             self.metrics.firings += 1;
             self.metrics.late_us = self.metrics.late_us.saturating_add(late);
             self.metrics.late_max_us = self.metrics.late_max_us.max(late);
+            #[cfg(feature = "metrics")]
+            self.metrics.lateness.note(late.saturating_mul(1000));
             self.metrics.repeated += u64::from(firing.attempt > 1);
         }
         self.look_at = self.next_look(host);

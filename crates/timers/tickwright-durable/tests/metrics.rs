@@ -1,0 +1,41 @@
+//! Counts of durable timers as OpenMetrics text.
+
+use tickwright::metrics::OpenMetrics;
+use tickwright_durable::sqlite::Sqlite;
+use tickwright_durable::{Due, MAX_DUE, Settings, Timers};
+
+#[test]
+fn what_a_participant_did_is_in_the_text() {
+    let mut timers = Timers::new(Sqlite::open(":memory:").unwrap(), Settings::alone());
+    for (id, due) in [("a", Due::At(1)), ("b", Due::At(2)), ("later", Due::At(MAX_DUE))] {
+        timers.add(id, due, b"").unwrap();
+    }
+    let firings = timers.take_due().unwrap();
+    assert!(timers.done(&firings[0]) && timers.release(&firings[1]));
+    assert_eq!(timers.take_due().unwrap().len(), 1, "the released one again");
+
+    let metrics = timers.metrics();
+    let text = OpenMetrics::default().with("mail", &metrics).to_string();
+    let labels = "{name=\"mail\",kind=\"durable\"";
+    for (sample, right) in [
+        ("timers_loaded", 1),
+        ("timers_held", 1),
+        ("timers_fired_total", 3),
+        ("timer_takeovers_total", 1),
+        ("timers_repeated_total", 1),
+        ("timers_lost_total", 0),
+        ("timer_statements_total", metrics.statements),
+        ("timer_commits_total", metrics.commits),
+        ("timer_failures_total", 0),
+        ("timer_lateness_seconds_count", 3),
+    ] {
+        let line = format!("tickwright_{sample}{labels}}} {right}");
+        assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+    }
+    assert!(metrics.statements > 3 && metrics.commits > 1);
+    // Each was due in 1970.
+    let late = format!("tickwright_timer_lateness_seconds_bucket{labels},le=\"8.589934591\"}} 0");
+    assert!(text.lines().any(|own| own == late), "{text}");
+    let mean = metrics.lateness.mean().as_micros();
+    assert_eq!(mean, u128::from(metrics.late_us / 3), "the histogram has the sum of the latenesses");
+}
