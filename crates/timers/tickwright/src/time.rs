@@ -106,6 +106,7 @@
 
 mod alarm;
 mod clock;
+mod delay_counts;
 mod driver_thread;
 #[cfg(all(windows, not(loom)))]
 mod exact;
@@ -126,6 +127,7 @@ mod web;
 
 pub use alarm::Alarm;
 pub use clock::{Clock, Timeline, Watcher};
+pub use delay_counts::DelayCounts;
 pub use driver_thread::{DriverPanicked, DriverThread, Join};
 pub use instant::Instant;
 pub(crate) use instant::nanos;

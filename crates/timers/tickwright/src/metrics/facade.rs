@@ -38,13 +38,15 @@ pub fn publish<M: Measured>(name: &str, report: &M) {
         let (base, help) = histogram.texts();
         let [bucket, sum, count] = ["bucket", "sum", "count"].map(|part| format!("{base}_{part}"));
         describe_counter!(bucket.clone(), help);
-        for (le, within) in histogram.within(counts) {
+        for (le, within) in histogram.bounds().zip(counts.within) {
             let mut labels = labels::<M>(name);
             labels.push(("le", le));
             counter!(bucket.clone(), facade(labels)).absolute(within);
         }
-        gauge!(sum, facade(labels::<M>(name))).set(counts.sum_ns as f64 / 1e9);
-        counter!(count, facade(labels::<M>(name))).absolute(counts.count());
+        if let Some((ns, all)) = counts.sum_ns {
+            gauge!(sum, facade(labels::<M>(name))).set(ns as f64 / 1e9);
+            counter!(count, facade(labels::<M>(name))).absolute(all);
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The table of metrics, and what has them.
 
 use core::ops::RangeInclusive;
+use core::time::Duration;
 
 use crate::scheduler::{Report, SiteCounts};
 use crate::shard::ShardStatistics;
-use crate::time::{Lateness, nanos};
+use crate::time::{DelayCounts, Lateness, nanos};
 
 /// Declares the metrics, each with its name, its type, and its meaning.
 macro_rules! metrics {
@@ -81,13 +82,38 @@ impl Histogram {
         }
     }
 
-    /// Each bound in seconds, with the number of times that do not exceed it. The last is `+Inf`.
-    pub(super) fn within(self, counts: &Lateness) -> impl Iterator<Item = (String, u64)> + '_ {
-        let bounded = self.bits().map(|bits| (1 << bits) - 1).map(|bound: u64| {
-            let within = counts.buckets().take_while(|(last, _)| nanos(*last) <= bound);
-            (seconds(bound.into()), within.map(|(_, count)| count).sum())
-        });
-        bounded.chain([(String::from("+Inf"), counts.count())])
+    /// The bounds in seconds. The last is `+Inf`.
+    pub(super) fn bounds(self) -> impl Iterator<Item = String> {
+        self.bits().map(|bits| seconds((1 << bits) - 1)).chain([String::from("+Inf")])
+    }
+
+    /// Counts of buckets, as what does not exceed each bound.
+    fn within(self, buckets: impl Iterator<Item = (Duration, u64)>) -> Vec<u64> {
+        let buckets: Vec<_> = buckets.collect();
+        let within = |bound| {
+            let few = buckets.iter().take_while(|(last, _)| nanos(*last) <= bound);
+            few.map(|(_, count)| count).sum()
+        };
+        self.bits().map(|bits| (1 << bits) - 1).chain([u64::MAX]).map(within).collect()
+    }
+}
+
+/// What a report has for a histogram.
+#[derive(Clone, Debug)]
+pub(super) struct Distribution {
+    /// How many times do not exceed each bound.
+    pub(super) within: Vec<u64>,
+    /// The sum of the times and their count, if the sum is known.
+    pub(super) sum_ns: Option<(u128, u64)>,
+}
+
+impl Distribution {
+    /// Adds another report's counts for the same histogram.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.within.iter_mut().zip(&other.within).for_each(|(mine, theirs)| *mine += theirs);
+        if let (Some(mine), Some(theirs)) = (&mut self.sum_ns, other.sum_ns) {
+            *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
+        }
     }
 }
 
@@ -110,7 +136,7 @@ pub trait Measured {
     }
 
     /// How long before their due times timers were armed; `None` if that is not counted.
-    fn delays(&self) -> Option<&Lateness> {
+    fn delays(&self) -> Option<&DelayCounts> {
         None
     }
 
@@ -142,9 +168,17 @@ pub(super) fn samples<M: Measured>(name: &str, report: &M) -> Vec<(Metric, Label
 }
 
 /// The histograms of a report.
-pub(super) fn histograms<M: Measured>(report: &M) -> impl Iterator<Item = (Histogram, &Lateness)> {
-    let both = [(Histogram::Lateness, report.lateness()), (Histogram::Delay, report.delays())];
-    both.into_iter().filter_map(|(histogram, counts)| Some((histogram, counts?)))
+pub(super) fn histograms<M: Measured>(report: &M) -> impl Iterator<Item = (Histogram, Distribution)> {
+    let lateness = report.lateness().map(|counts| {
+        let within = Histogram::Lateness.within(counts.buckets());
+        let sum_ns = Some((counts.sum_ns, counts.count()));
+        (Histogram::Lateness, Distribution { within, sum_ns })
+    });
+    let delays = report.delays().map(|counts| {
+        let within = Histogram::Delay.within(counts.buckets());
+        (Histogram::Delay, Distribution { within, sum_ns: None })
+    });
+    lateness.into_iter().chain(delays)
 }
 
 impl Measured for Report {
@@ -167,6 +201,10 @@ impl Measured for Report {
 
     fn lateness(&self) -> Option<&Lateness> {
         Some(&self.statistics.lateness)
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.statistics.delays)
     }
 
     fn sites(&self) -> &[SiteCounts] {

@@ -3,8 +3,9 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use super::metric::{Histogram, Labels, Measured, Metric, histograms, labels, samples, seconds};
-use crate::time::Lateness;
+use super::metric::{
+    Distribution, Histogram, Labels, Measured, Metric, histograms, labels, samples, seconds,
+};
 
 /// The media type of the text: the value of the HTTP header `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -18,7 +19,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 pub struct OpenMetrics {
     /// By metric first, because all samples of a metric must stand together.
     numbers: BTreeMap<(Metric, String), u64>,
-    histograms: BTreeMap<(Histogram, String), Lateness>,
+    histograms: BTreeMap<(Histogram, String), Distribution>,
 }
 
 impl OpenMetrics {
@@ -30,7 +31,8 @@ impl OpenMetrics {
             *sum = sum.saturating_add(count);
         }
         for (histogram, counts) in histograms(report) {
-            self.histograms.entry((histogram, text_of(&labels::<M>(name)))).or_default().add(counts);
+            let sum = self.histograms.entry((histogram, text_of(&labels::<M>(name))));
+            sum.and_modify(|sum| sum.add(&counts)).or_insert(counts);
         }
         self
     }
@@ -53,11 +55,13 @@ impl fmt::Display for OpenMetrics {
             if before.replace(histogram) != Some(histogram) {
                 writeln!(f, "# TYPE {name} histogram\n# UNIT {name} seconds\n# HELP {name} {help}.")?;
             }
-            for (le, count) in histogram.within(counts) {
-                writeln!(f, "{name}_bucket{{{labels},le=\"{le}\"}} {count}")?;
+            for (le, within) in histogram.bounds().zip(&counts.within) {
+                writeln!(f, "{name}_bucket{{{labels},le=\"{le}\"}} {within}")?;
             }
-            let (count, sum) = (counts.count(), seconds(counts.sum_ns));
-            writeln!(f, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}")?;
+            if let Some((sum, count)) = counts.sum_ns {
+                let sum = seconds(sum);
+                writeln!(f, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}")?;
+            }
         }
         f.write_str("# EOF\n")
     }

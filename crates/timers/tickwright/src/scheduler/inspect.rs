@@ -64,7 +64,8 @@ impl<P> TimerSet<P> {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let pending = self.table.queue().len() + self.aside();
-        Statistics { timers: self.table.live(), pending, ..self.statistics.clone() }
+        let (timers, armed) = (self.table.live(), self.statistics.delays.count());
+        Statistics { timers, pending, armed, ..self.statistics.clone() }
     }
 
     /// Returns the counts of each origin.

@@ -42,7 +42,7 @@ impl<P> TimerSet<P> {
         let deadline = self.deadline(aim.wall, aim.due, timer.slack, now);
         timer.arm(self.pass);
         let (id, key, int) = self.place(timer, payload, Some(deadline))?;
-        self.statistics.armed += 1;
+        self.statistics.delays.note(aim.delay);
         self.walls += usize::from(aim.wall);
         self.tell_alarm(key);
         Ok((id, int))
@@ -80,7 +80,7 @@ impl<P> TimerSet<P> {
         }
         let was_wall = entry.is(Flag::Wall) && entry.state == State::Pending;
         entry.aim(&aim, &timing);
-        self.statistics.armed += 1;
+        self.statistics.delays.note(aim.delay);
         match entry.state {
             State::Running => {
                 entry.set(Flag::Restarted, true);

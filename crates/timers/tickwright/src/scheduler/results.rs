@@ -9,7 +9,7 @@ use super::site::Site;
 use super::table::TimerId;
 use super::timer::State;
 use crate::time::Instant;
-use crate::time::Lateness;
+use crate::time::{DelayCounts, Lateness};
 
 /// Why a timer was not armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -190,6 +190,9 @@ pub struct Statistics {
     pub steps: u64,
     /// How late timers ran: the time from the due time to the start of the callback.
     pub lateness: Lateness,
+    /// The delays of the armed timers, from the time of the call, or from the instant that it gave,
+    /// to the due time.
+    pub delays: DelayCounts,
 }
 
 /// The state and counts of the host tick, the one timer that waits while more urgent work runs.

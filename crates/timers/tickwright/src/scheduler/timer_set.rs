@@ -15,7 +15,7 @@ use super::site::Sites;
 use super::structure::Structure;
 use super::table::Table;
 use crate::sync::no_memory;
-use crate::time::{Alarm, Clock, Instant, Lateness, Source, Ticks};
+use crate::time::{Alarm, Clock, DelayCounts, Instant, Lateness, Source, Ticks};
 
 /// The timer that is the host tick, and its state.
 pub(super) struct Host {
@@ -104,6 +104,7 @@ pub struct TimerSet<P> {
     pub(super) stepped_at: u64,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
     pub(super) alarm_at: Option<Instant>,
+    /// `timers`, `pending` and `armed` are made when they are read.
     pub(super) statistics: Statistics,
 }
 
@@ -168,6 +169,7 @@ impl<P> TimerSet<P> {
                 passes: 0,
                 steps: 0,
                 lateness: Lateness::new(),
+                delays: DelayCounts::new(),
             },
         };
         set.reserve(capacity)?;
