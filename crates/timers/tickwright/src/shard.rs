@@ -2,9 +2,9 @@
 //! that keeps its bucket takes no lock.
 //!
 //! Most timers are time-outs. A program re-arms them again and again, each time a little later, and
-//! they rarely fire. In a [`CoarseWheel`](tickwright_core::CoarseWheel) the new deadline mostly
+//! they rarely fire. In a [`CoarseWheel`](tickwright_core::CoarseWheel) the new deadline usually
 //! falls into the bucket that already holds the timer. Such a re-arm reads and writes only **one
-//! word** of the timer, so one compare-exchange decides.
+//! word** of the timer, with one compare-exchange.
 //!
 //! ```text
 //!   SharedTimer ─> node { word, shard, record, callback }    word: deadline 58 | level 4 | state 2
@@ -14,10 +14,11 @@
 //! ```
 //!
 //! **`proof.rs` has the argument**: ground rules, the word, states and transitions, and the proof.
-//! It lists changes to the code; each makes a named test fail. Read it before you change anything
-//! here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the locked path), `arm`
-//! and `cancel` (the calls), and `expire` (a pass). The other files are `node` (the types and the
-//! unsafe code), `node/locked` (what the lock protects), and `ghost` (the loom models' shadow).
+//! It also lists changes to the code, each of which makes a named test fail. Read it before you
+//! change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the locked
+//! path), `arm` and `cancel` (the calls), and `expire` (a pass). The other files are `node` (the
+//! types and the unsafe code), `node/locked` (what the lock protects), and `ghost` (the loom
+//! models' shadow).
 //!
 //! # A time-out
 //!
@@ -52,11 +53,11 @@
 //! A timer fires when its bucket ends, at most 8/63 of its delay after the deadline.
 //!
 //! The delay counts from the time of the call, however long the driver has slept. A shard that has
-//! a clock reads it at each arm. A re-arm without the lock can read `SystemClock` alone; under any
+//! a clock reads it at each arm. A re-arm without the lock can read only a `SystemClock`. With any
 //! other clock, `modify`, `modify_pending` and `reduce` take the lock. A thread that knows the time
-//! passes it to `modify_at`, `modify_pending_at` and `reduce_at`. These calls save the reading of
-//! the clock, and take no lock where the bucket fits. A shard without a clock has the time of its
-//! last advance.
+//! can pass it to `modify_at`, `modify_pending_at` and `reduce_at`. These calls do not read the
+//! clock, and take no lock if the timer can stay in its bucket. The time of a shard without a clock
+//! is the time of its last advance.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -83,9 +84,9 @@
 //!
 //! # Who advances it
 //!
-//! [`ShardDriver`] is a thread that sleeps until something is due. The driver gives the shard a
-//! clock and an alarm. A program with a loop of its own calls `set_clock` once, and `advance` in
-//! its loop. Any thread may advance any shard; a call that finds the shard busy returns at once.
+//! [`ShardDriver`] is a thread that sleeps until a timer is due. The driver gives the shard a clock
+//! and an alarm. A program with its own loop calls `set_clock` once, and `advance` in its loop. Any
+//! thread can advance any shard. If the shard is busy, the call returns at once.
 //!
 //! # Costs
 //!
@@ -97,29 +98,30 @@
 //! | advance, k fired | k + 1 | 2 k | O(levels + k); far timers move at times |
 //!
 //! A timer is one allocation of 88 bytes plus its callback (on 64-bit machines). A shard takes 41
-//! KB for its two wheels; a [`Shards`] takes 8 KB for its counters. An alarm adds one look in
-//! O(levels) and one setting to each advance, and to each arm for a deadline before the alarm. Each
-//! arm reads the clock once, if the shard has one. The calls `_at` read it only under the lock.
+//! KB for its two wheels, and a [`Shards`] takes 8 KB for its counters. With an alarm, each
+//! advance, and each arm for a deadline before the alarm, also searches the next wake-up in
+//! O(levels) and sets the alarm once. Each arm reads the clock once, if the shard has one. The
+//! calls `_at` read it only under the lock.
 //!
 //! A re-arm that stays in its bucket takes 7.3 ns without the lock, and 20 ns with the lock. With
-//! two threads on one shard, such a re-arm takes 9.4 ns and 170 ns (`records/linux`). A reading of
-//! the clock, some 20 ns, comes on top if the shard has a clock and the caller passes no time.
+//! two threads on one shard, such a re-arm takes 9.4 ns and 170 ns (`records/linux`). If the shard
+//! has a clock and the caller passes no time, a reading of the clock adds about 20 ns.
 //!
 //! # Time
 //!
 //! All times of a shard are in its ticks, as a bare [`Tick`]. A program that advances the shard
 //! itself chooses the length of a tick. [`Shard::set_clock`] gives the shard a clock and the length
-//! of its tick; [`Ticks`](crate::time::Ticks) converts between ticks and the clock's instants.
+//! of its tick. [`Ticks`](crate::time::Ticks) converts between ticks and the clock's instants.
 //!
 //! # What is not promised
 //!
-//! - Order within a bucket is that of the wheel; a re-arm in its bucket keeps the timer's place and
-//!   shard.
+//! - The order within a bucket is the order of the wheel. A re-arm that keeps the bucket also keeps
+//!   the timer's place and shard.
 //! - A shard wakes no thread until it has a clock and an alarm ([`Shard::set_clock`],
-//!   [`Shard::set_alarm`]); [`ShardDriver`] sets both.
+//!   [`Shard::set_alarm`]), which [`ShardDriver`] sets.
 //! - [`SharedTimer::cancel`] does not wait for a running callback. Two callbacks that wait for each
-//!   other's timers wait for ever.
-//! - A callback that owns a handle to its own timer keeps the timer alive for ever: use
+//!   other's timers wait forever.
+//! - A callback that owns a handle to its own timer keeps the timer alive forever: use
 //!   [`SharedFiring::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards
 //!   alive while its timer is pending: use a `Weak`.
 //! - If a callback is dropped after its last firing, its timer still counts as running during that
@@ -127,9 +129,9 @@
 //!   `WouldDeadlock`.
 //! - Re-arms with deadlines from 2^58 - 1 on always take the lock: start clocks near 0.
 //! - The target must have 64-bit atomics.
-//! - In a forked child only a pass of the thread that forked can be under way. If a timer's
-//!   callback ran on another thread, the timer is idle in the child, or pending if it was armed
-//!   again.
+//! - In a forked child, only a pass of the thread that forked can be in progress. If a timer's
+//!   callback was running on another thread, the timer is idle in the child, or pending if it was
+//!   armed again.
 
 mod arm;
 mod cancel;
@@ -167,10 +169,10 @@ use crate::sync::{Arc, lock};
 use node::{Base, Outside, Set};
 
 /// Shards, each with its own lock, clock and wheels. Share the value by reference or in an `Arc`.
-/// Any thread may advance any shard.
+/// Any thread can advance any shard.
 ///
 /// Dropping it makes every pending timer idle, and releases the shards' references to the timers.
-/// Timers that other owners still hold then refuse to be armed.
+/// After that, timers that other owners still hold cannot be armed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -196,8 +198,8 @@ use node::{Base, Outside, Set};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The wheels have Linux's geometry. Another geometry is a type, with at most 15 levels, because a
-/// timer's word has four bits for its level:
+/// The wheels have Linux's geometry by default. Another geometry is a type with at most 15 levels,
+/// because a timer's word has four bits for its level:
 ///
 /// ```
 /// use tickwright::structures::Geometry;
@@ -219,9 +221,9 @@ pub struct Shards<G: WheelGeometry = Linux> {
 impl Shards {
     /// Creates `shards` shards with Linux's geometry, whose clocks start at 0.
     ///
-    /// `shards = 0` is treated as 1, and more than 2^32 - 1 as 2^32 - 1. Each shard takes 41 KB.
-    /// If there is no memory for them, the process ends, as at every allocation of the standard
-    /// library.
+    /// `shards = 0` is treated as 1, and numbers above 2^32 - 1 as 2^32 - 1. Each shard takes 41
+    /// KB. If there is no memory for the shards, the process ends, as for every allocation of the
+    /// standard library.
     #[must_use]
     pub fn new(shards: usize) -> Self {
         Self::with_geometry(shards, 0)
@@ -255,7 +257,7 @@ impl<G: WheelGeometry> Shards<G> {
         false
     }
 
-    /// Returns the shard with that number; numbers go from 0 to [`len`](Self::len)` - 1`.
+    /// Returns the shard with that number. Numbers go from 0 to [`len`](Self::len)` - 1`.
     ///
     /// # Errors
     /// [`NoSuchShard`].
@@ -274,7 +276,7 @@ impl<G: WheelGeometry> Shards<G> {
     }
 
     /// Checks every invariant of every shard, one shard after the other, in O(timers). Other
-    /// threads may use the shards meanwhile.
+    /// threads can use the shards meanwhile.
     ///
     /// # Errors
     /// The first violation found; it shows a bug in this library.
@@ -311,7 +313,7 @@ impl<G: WheelGeometry> Drop for Shards<G> {
                 self.run();
             }
         }
-        // All shards are closed first, because a drop below may try to arm other timers. Clocks and
+        // All shards are closed first, because a drop below can try to arm other timers. Clocks and
         // alarms are dropped last, with no lock held.
         let close = |base: &Base<G>| {
             let mut state = lock(&base.state);

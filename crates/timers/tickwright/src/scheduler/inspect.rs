@@ -31,7 +31,7 @@ impl<P> TimerSet<P> {
         self.table.iter().map(|(key, entry)| self.info(key, entry))
     }
 
-    /// Returns the `int` id of a timer; `None` without
+    /// Returns the `int` id of a timer, or `None` without
     /// [`Settings::int_ids`](super::Settings::int_ids).
     #[doc(hidden)]
     #[must_use]

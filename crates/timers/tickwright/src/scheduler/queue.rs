@@ -33,7 +33,7 @@ pub(super) trait Queue: Send {
     fn len(&self) -> usize;
     /// Returns how many timers are idle.
     fn idle(&self) -> usize;
-    /// Returns the tick at which a timer is due; `None` if it is idle.
+    /// Returns the tick at which a timer is due, or `None` if it is idle.
     fn expiry(&self, key: Key) -> Option<Tick>;
     fn next_expiry(&self) -> Option<Tick>;
     fn next_wake(&self) -> Option<Tick>;

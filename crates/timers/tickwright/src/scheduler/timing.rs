@@ -93,7 +93,7 @@ pub(super) enum Target {
 }
 
 impl Timing {
-    /// Returns the timer is due once, at `when`.
+    /// Creates a timing that is due once, at `when`.
     #[inline]
     pub fn at(when: When) -> Self {
         Self::aimed(match when {
@@ -123,8 +123,8 @@ impl Timing {
         Self::aimed(Target::Since(instant.as_nanos(), delay))
     }
 
-    /// Returns the timer is due once, `delay` after `instant`. If a loop arms many timers at one
-    /// time, this saves a read of the clock in each call:
+    /// Creates a timing that is due once, `delay` after `instant`. If a loop arms many timers at
+    /// one time, this saves a read of the clock in each call:
     ///
     /// ```
     /// use core::time::Duration;
@@ -145,7 +145,8 @@ impl Timing {
         Self::at(When::Since(instant, delay))
     }
 
-    /// Returns the timer is due once, `delay` from now. A delay of 584 years or more is never due.
+    /// Creates a timing that is due once, `delay` from now. A delay of 584 years or more is never
+    /// due.
     #[inline]
     pub fn after(delay: Duration) -> Self {
         Self::after_nanos(nanos(delay))

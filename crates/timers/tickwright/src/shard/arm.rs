@@ -11,17 +11,16 @@ use super::results::{ArmError, Was};
 /// the length of a tick, and [`Ticks`](crate::time::Ticks) converts.
 ///
 /// After each of these calls, a pending timer is late by at most 8/63 of its delay or by one tick,
-/// for Linux's geometry
-/// ([`Geometry::lateness`](crate::structures::Geometry::lateness)). The delay counts
-/// from the time of the call by the shard's clock, after any uptime and however
-/// long the driver sleeps. If the shard has no clock, the delay counts from the last advance.
+/// for Linux's geometry ([`Geometry::lateness`](crate::structures::Geometry::lateness)). The delay
+/// counts from the time of the call by the shard's clock, whatever the uptime is and however long
+/// the driver sleeps. If the shard has no clock, the delay counts from the last advance.
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks
     /// of the shard.
     ///
-    /// A deadline at or before the shard's clock fires at the next advance. While a pass over this
-    /// shard is under way, the timer fires at the next tick. `u64::MAX` has no next tick, so there
-    /// it fires in the next pass. Costs one lock.
+    /// A timer whose deadline is at or before the shard's clock fires at the next advance. If a
+    /// pass over this shard is in progress, the timer fires at the next tick, or in the next pass
+    /// if the tick is `u64::MAX`, which has no next tick. Costs one lock.
     ///
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`], [`ArmError::ShardsGone`].
@@ -29,8 +28,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
     }
 
-    /// Like [`add`](Self::add), but on another shard; the timer then belongs to that shard. While
-    /// its callback runs, the timer stays on the shard of that callback. Takes two locks.
+    /// Like [`add`](Self::add), but arms the timer on another shard, to which it then belongs.
+    /// While its callback runs, the timer stays on the shard of that callback. Takes two locks.
     ///
     /// # Errors
     /// The errors of [`add`](Self::add), and [`ArmError::NoSuchShard`].
@@ -45,12 +44,12 @@ impl<G: WheelGeometry> SharedTimer<G> {
     ///
     /// The call is one compare-exchange, without a lock, if three conditions hold. First, the
     /// deadline falls into the bucket that holds the timer. Second, a timer armed now would not get
-    /// a finer level. Third, the shard has no clock, or one with a
+    /// a finer level. Third, the shard has no clock, or a clock with a
     /// [`timeline`](crate::time::Clock::timeline), such as
-    /// [`SystemClock`](crate::time::SystemClock): a thread without the lock can read no other
-    /// clock. The timer then stays on its shard and keeps its place in the bucket.
+    /// [`SystemClock`](crate::time::SystemClock), because a thread without the lock cannot read
+    /// other clocks. The timer then stays on its shard and keeps its place in the bucket.
     ///
-    /// A reading of the clock costs some 20 ns. A caller that has just read the clock to compute
+    /// A reading of the clock costs about 20 ns. A caller that has just read the clock to compute
     /// the deadline passes the time instead: see [`modify_at`](Self::modify_at).
     ///
     /// # Errors
@@ -62,10 +61,10 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
     /// Like [`modify`](Self::modify), for a caller that knows the time, in the shard's ticks.
     ///
-    /// The unlocked path then uses `now`, and reads no clock, so it needs no lock under any clock.
-    /// A wrong `now` costs precision or a lock, but never correctness. The path under the lock does
-    /// not trust `now`: it reads the shard's clock. A shard without a clock learns the time from
-    /// [`advance`](super::Shard::advance) alone.
+    /// The unlocked path uses `now` instead of reading the clock, so it needs no lock whatever the
+    /// shard's clock is. A wrong `now` costs precision or a lock, but never correctness. The path
+    /// under the lock does not trust `now`, and reads the shard's clock. A shard without a clock
+    /// gets its time only from [`advance`](super::Shard::advance).
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
@@ -74,8 +73,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::Modify, deadline, Some(now))
     }
 
-    /// Like [`modify`](Self::modify), but on another shard. Takes both locks. While the timer's
-    /// callback runs, the timer stays on the shard of that callback.
+    /// Like [`modify`](Self::modify), but arms the timer on another shard. Takes both locks. While
+    /// the timer's callback runs, the timer stays on the shard of that callback.
     ///
     /// # Errors
     /// The errors of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
@@ -84,8 +83,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm_locked(Arm::Modify, deadline, Some(shard), false)
     }
 
-    /// Like [`modify`](Self::modify), but a timer that is not pending stays idle: [`Was::Idle`]
-    /// then means that nothing happened.
+    /// Like [`modify`](Self::modify), but a timer that is not pending stays idle. In this case the
+    /// result is [`Was::Idle`], and nothing has changed.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).
@@ -104,9 +103,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.arm(Arm::PendingOnly, deadline, Some(now))
     }
 
-    /// Like [`modify`](Self::modify), but a pending timer only ever moves to an earlier deadline. A
-    /// timer that keeps its own deadline still leaves a bucket that is too wide for the delay that
-    /// is left.
+    /// Like [`modify`](Self::modify), but a pending timer moves only to an earlier deadline. A
+    /// timer that keeps its deadline is still moved if its bucket is too wide for the remaining
+    /// delay.
     ///
     /// # Errors
     /// As [`modify`](Self::modify).

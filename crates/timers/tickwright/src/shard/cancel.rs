@@ -15,7 +15,7 @@ pub enum TryCancel {
     Removed,
     /// The timer was not pending, and its callback was not running.
     NotPending,
-    /// The timer's callback was running: nothing was done.
+    /// The timer's callback was running, so nothing was done.
     Running,
 }
 
@@ -29,10 +29,10 @@ pub(crate) struct Step {
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Makes the timer idle. Returns whether it was pending.
+    /// Makes the timer idle. Returns whether the timer was pending.
     ///
-    /// If it was, it will not fire, and the caller sees everything that was written before the
-    /// timer's re-arms. The call does not wait for a running callback:
+    /// If the timer was pending, it will not fire, and the caller sees everything that was written
+    /// before the timer's re-arms. The call does not wait for a running callback:
     /// [`cancel_sync`](Self::cancel_sync) waits. Costs one lock.
     pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
@@ -58,9 +58,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// again. Do not hold a lock that the callback takes. Two kinds of wait have no bound:
     ///
     /// - a wait for a callback that always re-arms its timer, on a shard that is advanced without a
-    ///   pause; [`shutdown_sync`](Self::shutdown_sync) ends after one callback;
-    /// - the waits of two callbacks, on two shards, for each other's timers. The library does not
-    ///   detect that.
+    ///   pause ([`shutdown_sync`](Self::shutdown_sync) ends after one callback);
+    /// - the waits of two callbacks, on two shards, for each other's timers, which the library does
+    ///   not detect.
     ///
     /// # Errors
     /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
@@ -68,9 +68,9 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw_sync(Word::IDLE)
     }
 
-    /// Makes the timer idle for ever. Returns whether it was pending.
+    /// Makes the timer idle forever. Returns whether the timer was pending.
     ///
-    /// From now on every call that arms it returns
+    /// From now on every call that arms the timer returns
     /// [`ArmError::ShutDown`](super::ArmError::ShutDown). The call does not wait for a running
     /// callback. Costs one lock.
     pub fn shutdown(&self) -> Was {
@@ -78,8 +78,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw(&mut held, Word::DEAD)
     }
 
-    /// Like [`shutdown`](Self::shutdown), but waits until the callback is not running: from then on
-    /// it never runs again. Returns whether the timer was pending.
+    /// Like [`shutdown`](Self::shutdown), but waits until the callback is not running. Afterwards
+    /// the callback never runs again. Returns whether the timer was pending.
     ///
     /// The remarks of [`cancel_sync`](Self::cancel_sync) about locks and about two callbacks apply
     /// here.
@@ -90,7 +90,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.withdraw_sync(Word::DEAD)
     }
 
-    /// Returns whether its callback was running a moment ago: a hint.
+    /// Returns whether the timer's callback was running a moment ago. This is only a hint.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.node.set.lock_timer(&self.node, None).home.runs(&self.node).is_some()
@@ -153,7 +153,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let state = self.word().state();
         let pending = state == State::Pending;
         if pending {
-            // This drop does not free the node, since the caller also holds a counted reference.
+            // This drop does not free the node, because the caller also holds a counted reference.
             drop(held.home.take_out(Link::of(node)));
         }
         let dead = next == Word::DEAD;

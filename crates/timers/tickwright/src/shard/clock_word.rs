@@ -5,7 +5,7 @@ use tickwright_core::Tick;
 use crate::sync::{AtomicU64, Ordering};
 use crate::time::{Clock, SystemClock, Ticks, Timeline};
 
-/// Which clock a shard has, as one word:
+/// The clock of a shard, encoded in one word:
 ///
 /// ```text
 ///   63  62 61                                            0
@@ -15,8 +15,8 @@ use crate::time::{Clock, SystemClock, Ticks, Timeline};
 /// The machine's timelines have no state, so any thread can read them. Another clock is an object
 /// that the shard may drop at any time, so only a thread that holds the lock can read it.
 ///
-/// Loads and stores are Relaxed. A thread that sees an old word judges by the clock that the shard
-/// had before. This costs precision only.
+/// Loads and stores are Relaxed. A thread that sees an old word uses the previous clock of the
+/// shard, which only costs precision.
 pub(super) struct ClockWord(AtomicU64);
 
 const NONE: u64 = 0;
@@ -27,7 +27,7 @@ const UNDER_LOCK: u64 = 3 << 62;
 const KIND: u64 = 3 << 62;
 
 impl ClockWord {
-    /// No clock: the shard's time is that of its last advance.
+    /// Creates the word for no clock, when the shard's time is the time of its last advance.
     pub(super) fn none() -> Self {
         Self(AtomicU64::new(NONE))
     }
@@ -61,7 +61,7 @@ fn reads_at_most(word: u64, latest: Tick) -> bool {
         BOOT_TIME => SystemClock::BootTime,
         _ => return false,
     };
-    // A product in place of the quotient of `Ticks::now`.
+    // A multiplication replaces the division of `Ticks::now`.
     clock.now().as_nanos() < latest.saturating_add(1).saturating_mul(word & !KIND)
 }
 

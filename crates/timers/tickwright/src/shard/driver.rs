@@ -7,17 +7,18 @@ use super::{Linux, Shards, WheelGeometry};
 use crate::sync::Arc;
 use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker, Ticks};
 
-/// A thread that sleeps until something is due on a shard, and runs the shard's callbacks. Each
-/// shard that needs a driver needs one of its own.
+/// A thread that sleeps until a timer is due on a shard, and runs the shard's callbacks. Each shard
+/// needs its own driver.
 ///
 /// Each call that arms a timer reads the clock, so a delay counts from the time of the call however
-/// long the driver sleeps. A re-arm in its bucket needs no lock for that under a
-/// [`SystemClock`](crate::time::SystemClock). Under another clock it takes the lock, unless the
-/// caller passes the time: [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
+/// long the driver sleeps. With a [`SystemClock`](crate::time::SystemClock), a re-arm that keeps
+/// its bucket can read the clock without the lock. With another clock it takes the lock, unless the
+/// caller passes the time to [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
 /// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
-/// the driver is dropped, it takes the clock and the alarm away; the length stays. It catches and
-/// reports panics of callbacks. After a panic the other due timers fire at once.
+/// the driver is dropped, it removes the clock and the alarm from the shard, but not the length of
+/// the tick. It catches and reports panics of callbacks. After a panic the other due timers fire at
+/// once.
 ///
 /// ```
 /// use core::time::Duration;
@@ -47,21 +48,21 @@ pub struct ShardDriver<K: Clock + 'static, G: WheelGeometry = Linux> {
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
-    /// The alarm and the clock that this driver gave to the shard. Others may have replaced them
-    /// since.
+    /// The alarm that this driver has set for the shard. The next field is the clock. Both may have
+    /// been replaced since then.
     alarm: Weak<dyn Alarm>,
     clock: Weak<dyn Clock>,
 }
 
 impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
-    /// Starts the thread for a shard. `ticks` is the length of a tick; tick 0 begins at the clock's
-    /// origin. Start one driver for each shard: a second one takes the alarm away from the first. A
-    /// timer keeps its deadline in ticks when it moves to another shard, so give all shards ticks
-    /// of one length.
+    /// Starts the thread for a shard. `ticks` is the length of a tick, and tick 0 begins at the
+    /// clock's origin. Start only one driver for each shard, because a second driver replaces the
+    /// alarm of the first. A timer keeps its deadline in ticks when it moves to another shard, so
+    /// use the same length of ticks for all shards.
     ///
     /// # Errors
     /// An error of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard), if there
-    /// is no such shard. The system's error if it has no thread to give.
+    /// is no such shard. The system's error if it cannot start a thread.
     pub fn spawn(shards: &Arc<Shards<G>>, shard: usize, clock: K, ticks: Ticks) -> io::Result<Self> {
         let number = shard;
         let shard = shards.shard(number).map_err(|no| io::Error::new(io::ErrorKind::InvalidInput, no))?;
@@ -70,7 +71,7 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
             let (shards, parker) = (Arc::clone(shards), Arc::clone(&parker));
             move || {
                 let now = ticks.now(parker.clock().now());
-                // If the shard is busy, another pass is under way, and its end sets the alarm.
+                // If the shard is busy, another pass is in progress, and its end sets the alarm.
                 let _ = shards.shard(number).map(|shard| shard.advance_within(now, usize::MAX));
             }
         };
@@ -114,7 +115,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
     /// timers stay pending.
     ///
     /// # Errors
-    /// [`DriverPanicked`] if a callback panicked; it says how often.
+    /// [`DriverPanicked`], with the number of panics, if a callback panicked.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.thread.end()
     }
@@ -122,7 +123,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
 
 impl<K: Clock + 'static, G: WheelGeometry> Drop for ShardDriver<K, G> {
     fn drop(&mut self) {
-        // A second driver may have set its own alarm and clock: those stay.
+        // If a second driver has set its own alarm and clock, those are kept.
         let _ = self.shards.shard(self.shard).map(|shard| shard.take_away(&self.alarm, &self.clock));
     }
 }

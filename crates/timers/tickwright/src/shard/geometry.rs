@@ -8,8 +8,8 @@ use tickwright_core::{HeadChange, Span, Tick};
 
 use super::word::PARKED;
 
-/// The geometry of Linux's timer wheel, and the default. It has 9 levels of 64 buckets, and each
-/// level is 8 times as coarse as the one below.
+/// The geometry of Linux's timer wheel, and the default. It has 9 levels of 64 buckets, and the
+/// buckets of each level are 8 times as wide as those of the level below.
 pub type Linux = Geometry<64, 3, 9>;
 
 /// The geometry of a shard's wheels. It is a [`Geometry`] with at most 15 levels.
@@ -43,8 +43,8 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
     -> Option<u8>;
 
-    /// Like `insert`, but a deadline that has passed expires at the next tick, and not in the pass
-    /// that is under way.
+    /// Like `insert`, but a deadline that has passed expires at the next tick, and not in the
+    /// current pass.
     #[doc(hidden)]
     fn insert_behind<P: Handle>(
         wheel: &mut Self::Wheel<P>,

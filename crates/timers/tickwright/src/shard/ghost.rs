@@ -1,8 +1,8 @@
-//! A shadow of each timer for the loom models: the shadow has the state that the timer should have.
+//! A shadow of each timer for the loom models. The shadow has the state that the timer should have.
 //!
 //! The shard calls the shadow at each point where an operation takes effect. The shadow takes the
-//! same step, compares, and notes the first error. The shadow lies outside the model's memory, so
-//! it hides no race. Without `cfg(loom)` it has no size and no code.
+//! same step, compares the states, and records the first error. The shadow is outside of the
+//! model's memory, so it hides no race. Without `cfg(loom)` it has no size and no code.
 
 #[cfg(loom)]
 use std::sync::{Mutex, PoisonError};
@@ -19,8 +19,8 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// Notes the first error. It does not panic: the schedule ends in order, and then the model
-    /// asks for the error.
+    /// Records the first error. It does not panic, so that the schedule ends normally, and the
+    /// model then checks for the error.
     fn require(&mut self, right: bool, complaint: &str) {
         if !right && self.complaint.is_none() {
             self.complaint = Some(complaint.into());

@@ -13,7 +13,7 @@ use super::results::NO_SUCH_SHARD;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Alarm, Clock, Ticks};
 
-/// There is no shard with that number.
+/// x
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoSuchShard;
 
@@ -23,7 +23,7 @@ error_texts! { NoSuchShard: Self => NO_SUCH_SHARD }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DrainError {
-    /// A pass over the shard is under way, on another thread or in the caller's own callback.
+    /// A pass over the shard is in progress, on another thread or in the caller's own callback.
     Busy,
     /// There is no shard with the target's number.
     NoSuchShard,
@@ -54,17 +54,17 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// Creates a timer that belongs to this shard and is not pending. It makes one allocation,
     /// which also holds the callback.
     ///
-    /// The callback runs on the thread that advances the shard, with no lock held. For one timer it
-    /// never runs twice at once. It may do anything with any timer, including its own, except wait
-    /// for its own end.
+    /// The callback runs on the thread that advances the shard, with no lock held. The callback of
+    /// one timer never runs twice at the same time. It can do anything with any timer, including
+    /// its own, except wait for its own end.
     #[must_use]
     pub fn timer(&self, callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, false, callback)
     }
 
     /// Creates a timer that wakes no driver: [`next_wake`](Self::next_wake) and
-    /// [`next_expiry`](Self::next_expiry) leave it out. The timer fires when the shard is advanced
-    /// for another reason.
+    /// [`next_expiry`](Self::next_expiry) ignore it. The timer fires when the shard is advanced for
+    /// another reason.
     #[must_use]
     pub fn deferrable_timer(
         &self,
@@ -77,10 +77,12 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// thread, with no lock held. Returns the number of fired timers.
     ///
     /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
-    /// passes through. The shard stays whole, and the next advance fires the rest.
+    /// propagates to the caller. The shard stays consistent, and the next advance fires the other
+    /// due timers.
     ///
     /// # Errors
-    /// [`Busy`] while another pass over this shard is under way; the clock has not moved then.
+    /// [`Busy`] while another pass over this shard is in progress. In this case the clock is not
+    /// moved.
     pub fn advance(&self, now: Tick) -> Result<usize, Busy> {
         self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
     }
@@ -89,7 +91,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// the wheels.
     ///
     /// # Errors
-    /// [`Busy`], as there.
+    /// [`Busy`], as for [`advance`](Self::advance).
     pub fn advance_within(&self, now: Tick, budget: usize) -> Result<Advance, Busy> {
         expire::advance(self.base, self.number(), now, budget)
     }
@@ -103,16 +105,16 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// Returns the tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry),
     /// in O(levels). `None` if no timer that wakes a driver is pending.
     ///
-    /// It depends on the ends of buckets alone, so a re-arm in its bucket does not change it.
-    /// Another thread may arm a timer for an earlier tick at any time. A loop that sleeps therefore
-    /// sets an [alarm](Self::set_alarm), and this value is for reports and tests.
+    /// It depends only on the ends of buckets, so a re-arm that keeps its bucket does not change
+    /// it. Another thread can arm a timer for an earlier tick at any time. Therefore a loop that
+    /// sleeps must set an [alarm](Self::set_alarm), and this value is only for reports and tests.
     #[must_use]
     pub fn next_wake(&self) -> Option<Tick> {
         lock(&self.base.state).next_wake()
     }
 
-    /// Returns the end of the bucket of the first timer that is not deferrable; `None` if there is
-    /// none.
+    /// Returns the end of the bucket of the first timer that is not deferrable, or `None` if there
+    /// is no such timer.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Tick> {
         lock(&self.base.state).next_expiry()
@@ -124,18 +126,18 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).len()
     }
 
-    /// Sets the alarm that goes off when the shard must be advanced; `None` means no alarm. The
+    /// Sets the alarm that goes off when the shard must be advanced. `None` means no alarm. The
     /// shard sets the alarm to the instant at which a tick begins. [`set_clock`](Self::set_clock)
     /// sets the length of a tick.
     ///
     /// The shard sets the alarm at once, after every advance, and whenever the next wake-up becomes
-    /// earlier than the alarm. So the alarm is never later than the first expiry, and a thread that
-    /// waits at the alarm need not poll. Deferrable timers never set the alarm.
+    /// earlier than the alarm. The alarm is therefore never later than the first expiry, and a
+    /// thread that waits at the alarm need not poll. Deferrable timers never set the alarm.
     ///
-    /// The shard sets the alarm under its own lock: the alarm must not wait, panic or call the
-    /// shards. A re-arm in its bucket never sets the alarm: wake-ups are the ends of buckets, and
-    /// the timer stays in its bucket. Without an alarm the locked paths cost one branch more. The
-    /// previous alarm is dropped, and keeps its setting.
+    /// The shard sets the alarm under its own lock, so the alarm must not wait, panic or call the
+    /// shards. A re-arm that keeps its bucket never sets the alarm, because wake-ups are the ends
+    /// of buckets. Without an alarm the locked paths cost one more branch. The previous alarm is
+    /// dropped, and stays set to its time.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);
@@ -146,39 +148,39 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     }
 
     /// Sets the clock that the shard reads whenever a timer is armed, and the length of the shard's
-    /// tick. A re-arm without the lock reads it only if it is a
-    /// [`SystemClock`](crate::time::SystemClock). Without a clock, the shard's time is that of its
-    /// last advance.
+    /// tick. A re-arm without the lock reads the clock only if it is a
+    /// [`SystemClock`](crate::time::SystemClock). Without a clock, the shard's time is the time of
+    /// its last advance.
     ///
     /// Tick 0 begins at the clock's origin. The alarm uses the same ticks. Before this call a tick
-    /// is 1 ns. Choose the length before the first advance and the first timer: the shard's time
-    /// and deadlines keep their values in ticks. Timers that move to another shard also keep their
-    /// deadlines in ticks, so give all shards ticks of one length. If a
+    /// is 1 ns. Choose the length before the first advance and the first timer, because the shard's
+    /// time and deadlines keep their values in ticks. Timers that move to another shard also keep
+    /// their deadlines in ticks, so use the same length for all shards. If a
     /// [`ShardDriver`](crate::shard::ShardDriver) drives the shard, leave the clock to the driver.
     ///
-    /// A shard needs a clock if its driver sleeps until something is due. The shard chooses a
-    /// bucket by the delay from its own time. Suppose that this time stood still for an hour. Then
-    /// a timer for the next millisecond would get the bucket of a delay of one hour, which is
-    /// minutes wide. No timer is early with or without a clock. A program that sets no clock calls
+    /// A shard needs a clock if its driver sleeps until a timer is due. The shard chooses a bucket
+    /// by the delay from its own time. If this time had stood still for an hour, a timer for the
+    /// next millisecond would get the bucket of a delay of one hour, which is minutes wide. No
+    /// timer is early with or without a clock. A program that sets no clock must call
     /// [`advance_within`](Self::advance_within) with its time and a budget of 0 before it arms a
-    /// timer: that moves the shard's time, and fires nothing.
+    /// timer. That call moves the shard's time, and fires nothing.
     ///
-    /// The shard may read the clock under its own lock: the clock must not call the shards.
+    /// The shard can read the clock under its own lock, so the clock must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
         let mut state = lock(&self.base.state);
         let before = state.outside.clock.replace(clock);
         if core::mem::replace(&mut state.outside.ticks, ticks) != ticks {
             state.set_alarm();
         }
-        // The clock is the user's code, so it is called while the shard is whole.
+        // The clock is user code, so it is called while the shard is consistent.
         state.publish_clock(self.base);
         state.read_clock(self.base);
         drop(state);
         drop(before);
     }
 
-    /// Removes the clock. The shard's time is again that of the last advance, and the length of a
-    /// tick stays.
+    /// Removes the clock. The shard's time is again the time of the last advance, and the length of
+    /// a tick is kept.
     pub fn remove_clock(&self) {
         let mut state = lock(&self.base.state);
         let before = state.outside.clock.take();
@@ -196,19 +198,19 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
         state.publish_clock(self.base);
         drop(state);
-        // Dropped with no lock held: the drops may run the caller's code.
+        // Dropped with no lock held, because the drops can run the caller's code.
         drop((alarm, clock));
     }
 
-    /// Moves every pending timer to shard number `target`; the timers keep their deadlines. Returns
-    /// how many moved.
+    /// Moves every pending timer to shard number `target`. The timers keep their deadlines. Returns
+    /// the number of moved timers.
     ///
     /// It is for a shard that no thread will advance again. Idle timers stay, and so do timers that
-    /// are armed here later. O(timers), with both locks held.
+    /// are armed on this shard later. Takes O(timers), with both locks held.
     ///
     /// # Errors
-    /// [`DrainError::Busy`] while a pass over this shard is under way; [`DrainError::NoSuchShard`]
-    /// for a wrong `target`.
+    /// [`DrainError::Busy`] while a pass over this shard is in progress.
+    /// [`DrainError::NoSuchShard`] for a wrong `target`.
     pub fn drain_to(&self, target: usize) -> Result<usize, DrainError> {
         let (number, to) = self.set.shard(target).ok_or(DrainError::NoSuchShard)?;
         if number == self.number {

@@ -1,8 +1,8 @@
-//! The types of shards and timers. The types refer to one another: a timer to the set of its
-//! shards, and the wheels of a shard to its timers.
+//! The types of shards and timers. The types refer to one another: a timer refers to the set of its
+//! shards, and the wheels of a shard refer to its timers.
 //!
 //! All unsafe code of shards is here. `node/locked.rs` has the operations under the lock of a
-//! shard; `timer.rs` has the queries of a timer.
+//! shard, and `timer.rs` has the queries of a timer.
 
 mod locked;
 
@@ -35,8 +35,8 @@ pub(super) struct Set<G: WheelGeometry> {
 /// clock of another shard.
 #[repr(align(128))]
 pub(super) struct Base<G: WheelGeometry> {
-    /// The time of the last advance or arm under the lock, for unlocked readers. It may be stale:
-    /// only lateness depends on it.
+    /// The time of the last advance or arm under the lock, for unlocked readers. It can be stale,
+    /// because only lateness depends on it.
     pub(super) clock: AtomicU64,
     /// The clock, for unlocked readers.
     pub(super) clock_word: ClockWord,
@@ -45,21 +45,21 @@ pub(super) struct Base<G: WheelGeometry> {
     pub(super) ended: Condvar,
 }
 
-/// What the lock of a shard protects.
+/// The data that the lock of a shard protects.
 pub(super) struct Locked<G: WheelGeometry> {
     pub(super) now: Tick,
     /// Two wheels: timers that wake a driver, and timers that do not.
     wheels: Box<[G::Wheel<Link<G>>; 2]>,
     len: [usize; 2],
     records: Records<G>,
-    /// A pass is under way. Only one pass is under way at a time, so only one callback of this
-    /// shard runs at a time.
+    /// Whether a pass is in progress. There is only one pass at a time, so only one callback of
+    /// this shard runs at a time.
     pub(super) expiring: bool,
     /// The timer whose callback runs, and the thread that runs it.
     running: Option<(Link<G>, ThreadId)>,
     /// The threads that wait for a callback to end.
     waiters: Waiters,
-    /// The owner has dropped the shards.
+    /// Whether the owner has dropped the shards.
     pub(super) closed: bool,
     pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
@@ -76,8 +76,8 @@ pub(super) struct Outside {
     pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
     pub(super) ticks: Ticks,
-    /// The tick to which the alarm was last set. It is at most the next expiry, unless a pass is
-    /// under way.
+    /// The tick to which the alarm was last set. It is at most the next expiry, unless a pass is in
+    /// progress.
     at: Option<Tick>,
 }
 
@@ -85,8 +85,8 @@ impl Outside {
     /// No clock and no alarm. A tick is 1 ns.
     pub(super) const NONE: Self = Self { clock: None, alarm: None, ticks: Ticks::NANOSECOND, at: None };
 
-    /// Returns the instant at which a tick begins. `None` if the clock ends before it: an alarm for
-    /// it never goes off.
+    /// Returns the instant at which a tick begins, or `None` if the clock ends before that tick, so
+    /// that an alarm for it would never go off.
     fn start(&self, tick: Tick) -> Option<Instant> {
         let at = self.ticks.start(tick);
         (self.ticks.now(at) == tick).then_some(at)
@@ -95,9 +95,9 @@ impl Outside {
 
 /// The function that a timer calls when it fires.
 ///
-/// It runs on the thread that advances the shard, with no lock held. For one timer it never runs
-/// twice at once. It may do anything with any timer, including its own, except wait for its own
-/// end.
+/// It runs on the thread that advances the shard, with no lock held. The function of one timer
+/// never runs twice at the same time. It can do anything with any timer, including its own, except
+/// wait for its own end.
 pub(super) type Callback<G> = dyn Fn(&SharedFiring<'_, G>) + Send + Sync;
 
 /// The argument of a callback: the timer, and the times of this firing in ticks of its shard.
@@ -112,9 +112,9 @@ pub struct SharedFiring<'a, G: WheelGeometry = Linux> {
 
 /// A handle to a timer that threads share. Clones are handles to the same timer.
 ///
-/// [`Shard::timer`](super::Shard::timer) makes one. While the timer is pending, the shard holds it,
-/// too: a timer whose last handle is dropped still fires. Two handles are equal if they refer to
-/// the same timer.
+/// [`Shard::timer`](super::Shard::timer) creates it. While the timer is pending, the shard also
+/// holds it, so a timer whose last handle is dropped still fires. Two handles are equal if they
+/// refer to the same timer.
 pub struct SharedTimer<G: WheelGeometry = Linux> {
     pub(super) node: Arc<Node<G>>,
 }
@@ -124,15 +124,15 @@ pub struct SharedTimer<G: WheelGeometry = Linux> {
 pub(super) struct Node<G: WheelGeometry, C: ?Sized = Callback<G>> {
     /// See [`Word`](super::word::Word).
     pub(super) word: AtomicU64,
-    /// The number of its shard. A thread writes it under two locks: that of the shard that the
-    /// timer leaves, and that of the shard that it enters.
+    /// The number of its shard. A thread writes it under two locks: the lock of the shard that the
+    /// timer leaves, and the lock of the shard that it enters.
     pub(super) shard: AtomicU32,
     pub(super) deferrable: bool,
-    /// A shadow of the timer for the loom models; without `cfg(loom)` it has no size and no code.
+    /// A shadow of the timer for the loom models. Without `cfg(loom)` it has no size and no code.
     pub(super) ghost: Ghost,
     pub(super) set: Arc<Set<G>>,
-    /// The wheel's record. Only one thread touches it: the holder of the lock of the shard whose
-    /// wheel contains the node.
+    /// The wheel's record. Only the holder of the lock of the shard whose wheel contains the node
+    /// accesses it.
     pub(super) record: Cell<RecordOf<G>>,
     pub(super) callback: C,
 }
@@ -154,12 +154,12 @@ unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 // 3. everything else in the node is `Send`.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Send for Node<G, C> {}
 
-/// A node as the wheels see it. A link is made from a counted reference; a shard keeps a count for
-/// each link in its wheels.
+/// A node as the wheels see it. A link is created from a counted reference, and a shard keeps a
+/// count for each link in its wheels.
 pub(super) struct Link<G: WheelGeometry>(NonNull<Node<G>>);
 
 impl<G: WheelGeometry> Link<G> {
-    /// Makes a link to a node; the link holds no count of its own.
+    /// Creates a link to a node. The link holds no count.
     pub(super) fn of(node: &Arc<Node<G>>) -> Self {
         // The pointer comes from the counted reference, not from a borrow of the node. The counts
         // lie before the node, and `from_raw` must reach them.
@@ -167,7 +167,7 @@ impl<G: WheelGeometry> Link<G> {
         Self(unsafe { NonNull::new_unchecked(Arc::as_ptr(node).cast_mut()) })
     }
 
-    /// Makes a link to a node, and keeps the node alive until `Locked::release`.
+    /// Creates a link to a node, and keeps the node alive until `Locked::release`.
     pub(super) fn retain(node: &Arc<Node<G>>) -> Self {
         core::mem::forget(Arc::clone(node));
         Self::of(node)
@@ -187,7 +187,7 @@ impl<G: WheelGeometry> Clone for Link<G> {
 
 impl<G: WheelGeometry> Copy for Link<G> {}
 
-// Compares addresses only: pointers to one node may differ in their vtables.
+// Compares only addresses, because pointers to one node can have different vtables.
 impl<G: WheelGeometry> PartialEq for Link<G> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -212,7 +212,7 @@ unsafe impl<G: WheelGeometry> Send for Link<G> {}
 // SAFETY: as for `Send`.
 unsafe impl<G: WheelGeometry> Sync for Link<G> {}
 
-/// Access to the records of the nodes in one shard's wheels. Each shard has one such value, behind
+/// Access to the records of the nodes in one shard's wheels. Each shard has one such value, under
 /// its lock.
 struct Records<G: WheelGeometry>(PhantomData<fn() -> G>);
 

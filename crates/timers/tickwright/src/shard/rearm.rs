@@ -14,7 +14,7 @@ use super::results::{ArmError, Was};
 use super::word::{DEADLINES, State, Word};
 use crate::sync::Ordering;
 
-/// Which timers a call arms.
+/// The timers that a call arms.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arm {
     /// Only a timer that is not pending.
@@ -27,20 +27,21 @@ pub(super) enum Arm {
     Reduce,
 }
 
-/// Returns the rule: whether a timer that is armed at `level` for `current` may stay in its bucket
-/// for `deadline`.
+/// Returns whether a timer that is armed at `level` for `current` can stay in its bucket for
+/// `deadline`. The rule has three conditions:
 ///
 /// 1. Both deadlines have the same bucket at that level. This condition needs no clock.
 /// 2. The word can hold the deadline.
 /// 3. A timer armed now would not get a finer level. This condition bounds the lateness. At level 0
 ///    a bucket is one tick wide, so the time does not matter.
 ///
-/// The deadline of condition 3 may be the current one: time has passed since that arm.
+/// Condition 3 can also fail for the current deadline, because time has passed since the timer was
+/// armed.
 ///
-/// An example in Linux's geometry: a timer at level 2 for 1000 may stay for 1003. Both deadlines
-/// are in the bucket that ends at 1024. The timer may not stay for 1024, which is in the next
-/// bucket. At tick 1001 the timer may not stay for 1003 either, since a delay of 2 belongs to level
-/// 0.
+/// An example in Linux's geometry: a timer at level 2 for 1000 can stay for 1003, because both
+/// deadlines are in the bucket that ends at 1024. The timer cannot stay for 1024, which is in the
+/// next bucket. At tick 1001 the timer cannot stay for 1003 either, because a delay of 2 belongs to
+/// level 0.
 #[inline]
 fn fits<G: WheelGeometry>(
     current: Tick,
@@ -53,7 +54,7 @@ fn fits<G: WheelGeometry>(
         && is_fine::<G>(level, deadline, is_at_most)
 }
 
-/// Condition 3 of the rule.
+/// Returns condition 3 of the rule.
 #[inline]
 fn is_fine<G: WheelGeometry>(level: u8, deadline: Tick, is_at_most: impl FnOnce(Tick) -> bool) -> bool {
     level == 0 || deadline.checked_sub(G::start(level)).is_some_and(is_at_most)
@@ -61,8 +62,8 @@ fn is_fine<G: WheelGeometry>(level: u8, deadline: Tick, is_at_most: impl FnOnce(
 
 impl<G: WheelGeometry> Base<G> {
     /// Returns whether the time is tick `latest` or earlier, without the lock. The time is `now`,
-    /// which the caller knows, or that of the shard's clock. It is at least the shard's published
-    /// time. If only the holder of the lock can read the clock, the result is `false`.
+    /// if the caller knows it, or else the time of the shard's clock. It is at least the shard's
+    /// published time. If only the holder of the lock can read the clock, the result is `false`.
     #[inline]
     fn is_at_most(&self, latest: Tick, now: Option<Tick>) -> bool {
         self.clock.load(Ordering::Relaxed) <= latest
@@ -83,10 +84,11 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// (1): writes the word, if the word's old value allows it. It waits for no thread.
+    /// (1): writes the word if the word's old value allows it. It does not wait for other threads.
     ///
     /// # Errors
-    /// The caller must take the lock. `true` means that the call lost a compare-exchange before.
+    /// `Err` means that the caller must take the lock. `true` means that the call lost a
+    /// compare-exchange before.
     #[inline]
     fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<(), bool> {
         let node = &*self.node;
@@ -94,8 +96,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let mut lost_race = false;
         for _ in 0..2 {
             let Some(next) = self.admitted(how, seen, deadline, now) else { break };
-            // Release, and an exchange even if the word stays the same: the callback must see what
-            // the caller wrote before the re-arm.
+            // Release, and an exchange even if the word stays the same, because the callback must
+            // see what the caller wrote before the re-arm.
             match node.word.compare_exchange(seen.0, next.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => {
                     if next == seen && seen.deadline() != deadline {
@@ -113,7 +115,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Err(lost_race)
     }
 
-    /// Returns the word that (1) may write in place of `seen`; `None` if the lock is needed.
+    /// Returns the word that (1) can write in place of `seen`, or `None` if the lock is needed.
     #[inline]
     fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Option<Tick>) -> Option<Word> {
         let (current, level) = seen.whole()?;
@@ -126,7 +128,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
 // Under the lock.
 
-/// How a call under the lock ended: it selects the column of the statistics, and the result.
+/// The outcome of a call under the lock, which selects the column of the statistics, and the
+/// result.
 enum Outcome {
     Matched,
     Requeued,
@@ -164,7 +167,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
-        // An alarm is the caller's code. It runs last, when words and wheels are whole.
+        // An alarm is the caller's code. It runs last, when words and wheels are consistent.
         if inserted {
             // A reduce may have kept an earlier deadline.
             held.set_alarm_earlier(if how == Arm::Reduce { 0 } else { deadline });
@@ -201,8 +204,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let p = Link::of(node);
         held.home.remove(p);
         let next = held.insert(self, p, deadline);
-        // It is an exchange, not a store: it comes after the earlier re-arms in the word's order,
-        // and passes on what they published.
+        // This is an exchange and not a store, so that it comes after the earlier re-arms in the
+        // word's modification order, and passes on what they published.
         node.word.swap(next.0, Ordering::Relaxed);
         if how != Arm::Reduce {
             node.ghost.armed(deadline, true);
@@ -210,11 +213,11 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Outcome::Requeued
     }
 
-    /// (3): parks the word of a pending timer. Returns the earlier one of `deadline` and its own
-    /// deadline if the timer must be inserted again for it, and the outcome otherwise.
+    /// (3): parks the word of a pending timer. If the timer must be inserted again, returns the
+    /// earlier one of `deadline` and the timer's deadline. Otherwise returns the outcome.
     ///
-    /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm may
-    /// come in between, and its deadline may be the earlier one.
+    /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm can
+    /// come in between, and its deadline can be the earlier one.
     #[inline(never)]
     fn reduce_parked(&self, held: &Held<'_, G>, deadline: Tick) -> ControlFlow<Outcome, Tick> {
         let node = &self.node;
@@ -229,13 +232,13 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
         let is_at_most = |latest| held.home.now <= latest;
         let next = match before.whole() {
-            // The timer keeps its place in the pass: a reduce must not make it later. At level 0
-            // the unlocked path admits no other deadline.
+            // The timer keeps its place in the pass, because a reduce must not make it later. At
+            // level 0 the unlocked path admits no other deadline.
             _ if held.home.is_due(node) => Word::pending(deadline, 0),
             Some((_, level)) if fits::<G>(current, level, deadline, is_at_most) => {
                 Word::pending(deadline, level)
             }
-            // No bucket is wider than those of the last level.
+            // No bucket is wider than the buckets of the last level.
             None if !is_earlier && is_fine::<G>(G::TOP, deadline, is_at_most) => before,
             _ => return ControlFlow::Continue(deadline),
         };
@@ -263,8 +266,8 @@ impl<G: WheelGeometry> Held<'_, G> {
         }
     }
 
-    /// Inserts a timer that is in no wheel. It goes to the target, unless its callback is running.
-    /// If the callback is running, the timer stays on the callback's shard.
+    /// Inserts a timer that is in no wheel. It is inserted on the target shard, unless its callback
+    /// is running. In that case the timer stays on the callback's shard.
     fn insert(&mut self, timer: &SharedTimer<G>, p: Link<G>, deadline: Tick) -> Word {
         let node = &timer.node;
         match &mut self.away {

@@ -30,7 +30,7 @@ pub enum ArmError {
     AlreadyPending,
     /// The timer was shut down.
     ShutDown,
-    /// The [`Shards`](super::Shards) from which the timer was made were dropped.
+    /// The [`Shards`](super::Shards) that created the timer were dropped.
     ShardsGone,
     /// There is no shard with that number.
     NoSuchShard,

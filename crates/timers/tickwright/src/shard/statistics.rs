@@ -6,9 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Counts of what the arming calls have done. The calls are `add`, `modify`, `modify_pending`,
 /// `reduce`, and their forms that name a shard.
 ///
-/// Each call on an existing shard counts in exactly one of the first five. If other threads arm
-/// during the read, the counts are no snapshot. The counts are exact once those calls have
-/// returned.
+/// Each call on an existing shard counts in exactly one of the first five fields. If other threads
+/// arm during the read, the counts are not a consistent snapshot. The counts are exact once those
+/// calls have returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShardStatistics {
@@ -24,7 +24,7 @@ pub struct ShardStatistics {
     /// deadline.
     pub no_op: u64,
     /// How many locks of shards the arming calls took. If the timer had just moved to another
-    /// shard, the lock of the former shard is not counted.
+    /// shard, the lock of the previous shard is not counted.
     pub locks: u64,
     /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub lost_races: u64,
@@ -50,18 +50,18 @@ impl AddAssign for ShardStatistics {
     }
 }
 
-/// Counters for calls that take no lock. Each thread adds to a stripe of its own, without an atomic
-/// addition. A match avoids contention, so its count must not bring contention back, nor cost as
-/// much.
+/// Counters for calls that take no lock. Each thread adds to its own stripe, without an atomic
+/// addition. A re-arm that keeps its bucket avoids contention, so its count must not cause
+/// contention or cost as much.
 pub(super) struct Stripes(Box<[Stripe]>);
 
-/// The number of stripes; one word has a bit for each.
+/// The number of stripes. One word has a bit for each.
 const STRIPES: usize = 64;
-/// The stripe that no thread owns: threads share it if they find no free one.
+/// The stripe that no thread owns. Threads share it if they find no free stripe.
 const SHARED: usize = STRIPES - 1;
 
-/// A stripe is alone in its cache line, and in the pair of lines that some processors fetch
-/// together.
+/// A stripe has its own cache line, and its own pair of lines, because some processors fetch lines
+/// in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stripe {
@@ -87,7 +87,7 @@ impl Drop for Owned {
 /// One bit for each stripe, which is set if a thread owns the stripe.
 struct Claims<W>(W);
 
-/// Implements the claims: once for the atomics of threads, and once for those of the models.
+/// Implements the claims, once for the atomics of threads and once for the atomics of the models.
 macro_rules! claims {
     ($word:ty) => {
         impl Claims<$word> {
@@ -106,7 +106,7 @@ macro_rules! claims {
                 }
             }
 
-            /// Adds 1 to a counter of `stripe`; the calling thread owns that stripe or shares it.
+            /// Adds 1 to a counter of `stripe`. The calling thread owns that stripe or shares it.
             #[inline]
             fn add_one(counter: &$word, stripe: usize) {
                 if stripe == SHARED {

@@ -11,8 +11,8 @@ use super::word::{State, Word};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 impl<'a, G: WheelGeometry> SharedFiring<'a, G> {
-    /// Returns the timer that is firing. The timer is not pending, unless it was armed again since.
-    /// A callback that re-arms it makes a periodic timer.
+    /// Returns the timer that is firing. The timer is not pending, unless it was armed again since
+    /// then. A callback that re-arms its timer makes it periodic.
     #[must_use]
     pub fn timer(&self) -> &'a SharedTimer<G> {
         self.timer
@@ -68,26 +68,26 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Word(self.node.word.load(Ordering::Relaxed))
     }
 
-    /// Returns whether the timer was pending a moment ago: a hint, since other threads may arm,
-    /// cancel and fire it.
+    /// Returns whether the timer was pending a moment ago. This is only a hint, because other
+    /// threads can arm, cancel and fire the timer.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.word().state() == State::Pending
     }
 
-    /// Returns whether the timer is shut down; a shutdown is for ever.
+    /// Returns whether the timer is shut down. A shutdown is permanent.
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.word().state() == State::Dead
     }
 
     /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another
-    /// thread may change the deadline at any time. The call takes the shard's lock only for a
+    /// thread can change the deadline at any time. The call takes the shard's lock only for a
     /// deadline beyond the last level.
     ///
-    /// Two deadlines from 2^58 - 1 on read differently. A deadline that had passed when the timer
-    /// was armed reads as the shard's clock at that time. A deadline to which a due timer was
-    /// reduced reads as the deadline before.
+    /// For deadlines from 2^58 - 1 on, there are two exceptions. If the deadline had passed when
+    /// the timer was armed, the result is the shard's clock at that time. If a due timer was
+    /// reduced to the deadline, the result is the previous deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();

@@ -1,4 +1,4 @@
-//! The word: the only part of a timer that an unlocked re-arm may read or write.
+//! The word: the only part of a timer that an unlocked re-arm reads or writes.
 //!
 //! ```text
 //!   63                                            6 5      2 1     0
@@ -9,9 +9,9 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-/// The level in a parked word. The deadline and the level of such a word do not name the timer's
-/// bucket. The timer's deadline is beyond the last level, or does not fit 58 bits. The wheel's
-/// record has the true deadline, and the unlocked path refuses such a word.
+/// The level in a parked word. The deadline and the level of such a word do not determine the
+/// timer's bucket, because the timer's deadline is beyond the last level or does not fit 58 bits.
+/// The wheel's record has the true deadline, and the unlocked path refuses such a word.
 pub(crate) const PARKED: u8 = 15;
 
 /// The first deadline that does not fit the word.
@@ -25,9 +25,9 @@ pub(crate) enum State {
     Idle = 0,
     /// In a wheel.
     Pending = 1,
-    /// Taken out of the wheel because it was due, and not armed since.
+    /// Taken out of the wheel because it was due, and not armed since then.
     Firing = 2,
-    /// Shut down, for ever.
+    /// Shut down permanently.
     Dead = 3,
 }
 
@@ -69,13 +69,13 @@ impl Word {
         (self.0 >> 2) as u8 & PARKED
     }
 
-    /// Returns the deadline; it has a meaning only if the word is pending and not parked.
+    /// Returns the deadline, which is meaningful only if the word is pending and not parked.
     #[inline]
     pub(crate) const fn deadline(self) -> Tick {
         self.0 >> 6
     }
 
-    /// Returns the deadline and the level, if the word alone names the timer's bucket.
+    /// Returns the deadline and the level if the word alone determines the timer's bucket.
     #[inline]
     pub(crate) const fn whole(self) -> Option<(Tick, u8)> {
         if matches!(self.state(), State::Pending) && self.level() != PARKED {

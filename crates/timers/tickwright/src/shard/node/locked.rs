@@ -27,13 +27,14 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Publishes which clock the shard has. Each change of the clock or the ticks ends with it.
+    /// Publishes which clock the shard has. Each change of the clock or the ticks ends with this
+    /// call.
     pub(crate) fn publish_clock(&self, base: &Base<G>) {
         base.clock_word.publish(self.outside.clock.as_deref(), self.outside.ticks);
     }
 
     /// Advances the shard's time to its own clock, if it has one. If the time stood still while the
-    /// driver slept, a new timer would get too coarse a bucket.
+    /// driver slept, a new timer would get a bucket that is too coarse.
     pub(crate) fn read_clock(&mut self, base: &Base<G>) {
         if let Some(clock) = &self.outside.clock {
             let now = self.outside.ticks.now(clock.now());
@@ -42,10 +43,10 @@ impl<G: WheelGeometry> Locked<G> {
     }
 
     /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. The
-    /// alarm is code of the caller, so words and wheels are whole before the call.
+    /// alarm is code of the caller, so words and wheels must be consistent before the call.
     ///
-    /// If the deadline is not before the alarm's time, the alarm stays. The end of a pass sets the
-    /// alarm in any case.
+    /// If the deadline is not before the alarm's time, the alarm is not changed. The end of a pass
+    /// sets the alarm in any case.
     pub(crate) fn set_alarm_earlier(&mut self, deadline: Tick) {
         if let Some(alarm) = &self.outside.alarm
             && !self.expiring
@@ -58,8 +59,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Sets the alarm to the next wake-up, even if that has not changed: the alarm may have gone
-    /// off meanwhile.
+    /// Sets the alarm to the next wake-up, even if that has not changed, because the alarm may have
+    /// gone off meanwhile.
     pub(crate) fn set_alarm(&mut self) {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
@@ -68,7 +69,7 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Inserts a timer that is in no wheel; this shard holds a count of the timer. Returns the word
+    /// Inserts a timer that is in no wheel. This shard holds a count of the timer. Returns the word
     /// that the caller must write.
     pub(crate) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
         let (which, now) = (usize::from(node.deferrable), self.now);
@@ -83,8 +84,7 @@ impl<G: WheelGeometry> Locked<G> {
         };
         let level = match G::level(wheel, &self.records, p) {
             Some(level) => level,
-            // Due at once. The timer is due at once. At level 0 the word admits only the same
-            // deadline again.
+            // The timer is due at once. At level 0 the word admits only the same deadline again.
             None if deadline <= now => 0,
             None => PARKED,
         };
@@ -106,13 +106,13 @@ impl<G: WheelGeometry> Locked<G> {
         Self::release(p)
     }
 
-    /// Moves one timer that is pending here to another shard; the timer keeps its deadline. Returns
-    /// whether this shard had such a timer.
+    /// Moves one timer that is pending here to another shard. The timer keeps its deadline. Returns
+    /// whether this shard had a pending timer.
     pub(crate) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
         let Some(p) = self.any() else { return false };
         let node = self.records.node(p);
-        // Only the holder of the lock writes a parked word. It is an exchange: an unlocked re-arm
-        // either comes before it and counts, or comes after it and takes the lock.
+        // Only the holder of the lock writes a parked word. This is an exchange, so an unlocked
+        // re-arm either comes before it and counts, or comes after it and takes the lock.
         let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
         let deadline = self.deadline(p, word);
         let timer = self.take_out(p);
@@ -122,7 +122,7 @@ impl<G: WheelGeometry> Locked<G> {
         true
     }
 
-    /// Makes one pending timer idle and returns it. It is for a shard that is closed.
+    /// Makes one pending timer idle and returns it. Used for a closed shard.
     pub(crate) fn empty_one(&mut self) -> Option<SharedTimer<G>> {
         let p = self.any()?;
         let timer = self.take_out(p);
@@ -133,12 +133,12 @@ impl<G: WheelGeometry> Locked<G> {
         Some(timer)
     }
 
-    /// Any pending timer, if there is one.
+    /// Returns any pending timer, if there is one.
     fn any(&self) -> Option<Link<G>> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
-    /// Returns the deadline of a timer that is pending here; `word` is the timer's word.
+    /// Returns the deadline of a timer that is pending here. `word` is the timer's word.
     pub(crate) fn deadline(&self, p: Link<G>, word: Word) -> Tick {
         match word.whole() {
             Some((deadline, _)) => deadline,
@@ -152,19 +152,19 @@ impl<G: WheelGeometry> Locked<G> {
         wheel.expiry(&self.records, Link::of(node)) <= self.now
     }
 
-    /// The thread that runs this timer's callback.
+    /// Returns the thread that runs this timer's callback, if it is running.
     pub(crate) fn runs(&self, node: &Arc<Node<G>>) -> Option<ThreadId> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
     /// Unlinks the first timer of both wheels that is due at `until`. Of two timers that are due at
-    /// one tick it takes the one that wakes a driver. So neither kind starves the other, however
-    /// small the budget.
+    /// the same tick it takes the timer that wakes a driver. Therefore neither kind of timer
+    /// starves the other, however small the budget is.
     fn pop(&mut self, until: Tick, budget: &mut usize) -> Option<Due<Link<G>>> {
         let Self { wheels, records, .. } = self;
         let mut due = |which: usize| Some((wheels[which].due(records, until, budget)?.expiry, which));
-        // The smaller tuple is that of the earlier timer. If both are equally early, it is that of
-        // the standard wheel. An arm may have moved a wheel beyond `until`.
+        // The smaller tuple belongs to the earlier timer, or to the standard wheel if both timers
+        // are equally early. An arm may have moved a wheel beyond `until`.
         let (_, which) =
             [due(0), due(1)].into_iter().flatten().filter(|&(expiry, _)| expiry <= until).min()?;
         let popped = self.wheels[which].pop(&mut self.records, until, budget)?;
@@ -172,14 +172,14 @@ impl<G: WheelGeometry> Locked<G> {
         Some(popped)
     }
 
-    /// Takes the first timer that is due at `until` out of its wheel, if the budget allows it: from
-    /// here on the timer fires.
+    /// Takes the first timer that is due at `until` out of its wheel, if the budget allows it. From
+    /// now on the timer is firing.
     pub(crate) fn take(&mut self, until: Tick, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
         let popped = self.pop(until, budget)?;
         let timer = Self::release(popped.handle);
-        // Acquire: the callback sees everything that was written before any re-arm that counted. It
-        // is an exchange: its old value is the last deadline. A later re-arm sees that the timer
-        // fires.
+        // Acquire, so that the callback sees everything that was written before any re-arm that
+        // counted. This is an exchange, so its old value is the last deadline, and a later re-arm
+        // sees that the timer fires.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
         let deadline = word.whole().map_or(popped.deadline, |(deadline, _)| deadline);
         timer.node.ghost.fired(deadline, until);
@@ -194,8 +194,9 @@ impl<G: WheelGeometry> Locked<G> {
         tell(&base.ended, self);
     }
 
-    /// Called in a forked child, which has no other threads: no thread waits, and another thread's
-    /// pass is over. The timer that such a pass fired is idle, unless it was armed again.
+    /// Called in a forked child, which has no other threads. No thread waits there, and another
+    /// thread's pass is over. The timer that such a pass was firing is idle, unless it was armed
+    /// again.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         let Some((p, thread)) = self.running else { return };
@@ -204,8 +205,8 @@ impl<G: WheelGeometry> Locked<G> {
             self.running = Some((p, here));
         } else {
             (self.running, self.expiring) = (None, false);
-            // Its pass holds a count on the stack of a thread that is gone, so the node stays
-            // alive.
+            // Its pass holds a count on the stack of a thread that does not exist in the child, so
+            // the node stays alive.
             self.records.node(p).note_end();
         }
     }
@@ -215,7 +216,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.len[0] + self.len[1]
     }
 
-    /// Returns the next tick at which a driver must wake: deferrable timers do not count.
+    /// Returns the next tick at which a driver must wake. Deferrable timers do not count.
     pub(crate) fn next_wake(&self) -> Option<Tick> {
         self.wheels[0].next_wake(&self.records)
     }
@@ -225,7 +226,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels[0].next_expiry(&self.records)
     }
 
-    /// Returns whether nothing is due at `until`, deferrable or not.
+    /// Returns whether no timer is due at `until`, deferrable or not.
     pub(crate) fn is_done(&self, until: Tick) -> bool {
         self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > until))
     }
@@ -257,8 +258,8 @@ impl<G: WheelGeometry> Locked<G> {
                 && wheel.expiry(&self.records, p) > self.now
             {
                 let noted = wheel.deadline(&self.records, p);
-                // The wheel's deadline is later than the word's if the latter was past when the
-                // timer was armed.
+                // The wheel's deadline is later than the word's deadline if the word's deadline had
+                // passed when the timer was armed.
                 let same = G::same_bucket(deadline, noted, level);
                 if filed != level || !same && deadline > noted {
                     result = Err(Violation::Bucket);
@@ -301,7 +302,7 @@ impl<G: WheelGeometry> Set<G> {
             state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });
-        // The shards are in a box, and stay at their addresses until the drop.
+        // The shards are in a box, and keep their addresses until they are dropped.
         let set = Self { bases: bases.collect(), stripes: Stripes::new() };
         if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
             no_memory::<Base<G>>();
@@ -318,8 +319,8 @@ impl<G: WheelGeometry> Set<G> {
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
     ///
-    /// A timer leaves a shard only under that shard's lock, so the number is right when it is read
-    /// again under the lock.
+    /// A timer leaves a shard only under that shard's lock, so the number is read again under the
+    /// lock and is then right.
     pub(crate) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
         loop {
             let shard = node.shard.load(Ordering::Relaxed);
