@@ -163,7 +163,7 @@ pub extern "C" fn tw_thread_allow_yields() {
     this_thread::allow_yields();
 }
 
-/// x
+/// Sleeps for at least `ns` nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_sleep(ns: u64) {
     this_thread::sleep(Duration::from_nanos(ns));

@@ -207,7 +207,7 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// x
+    /// Returns the id of the thread.
     #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id

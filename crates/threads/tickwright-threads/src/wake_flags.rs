@@ -29,7 +29,7 @@ mod models;
 pub(crate) enum Wakeup {
     /// Nothing: the thread has yielded and is in a queue.
     Yielded = 0,
-    /// x
+    /// To continue.
     Wake = WAKE as isize,
     /// To continue, and to end the thread's next park too.
     Unpark = (WAKE | UNPARKED) as isize,

@@ -153,7 +153,8 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(Fired { key: fired.key, deadline, value: fired.value })
     }
 
-    /// Makes the earliest timer that is due at `now` idle, if there is one. x
+    /// Makes the earliest timer that is due at `now` idle, if there is one. Its key and its value
+    /// are kept.
     #[inline]
     pub fn pop_and_keep(&mut self, now: Instant) -> Option<Fired<&mut T>> {
         let fired = self.queue.pop_and_keep(self.now(now))?;

@@ -43,7 +43,7 @@ pub trait Reach: Sized {
     type Cell<T>;
     type Held<'a, T: 'a>: DerefMut<Target = T>;
 
-    /// x
+    /// Creates the cell. Returns `None` if there is no memory.
     fn cell<T: Guarded>(value: T) -> Option<Self::Cell<T>>;
     fn lock<T>(cell: &Self::Cell<T>) -> Self::Held<'_, T>;
     /// Returns the calling thread.

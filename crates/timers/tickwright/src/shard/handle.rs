@@ -13,7 +13,7 @@ use super::results::NO_SUCH_SHARD;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Alarm, Clock, Ticks};
 
-/// x
+/// The error that there is no shard with that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoSuchShard;
 
