@@ -46,7 +46,7 @@ fn a_condition_is_about_the_percentile_of_its_statistic_and_about_no_reference_r
         condition.fulfilled(&report).unwrap().into_iter().map(|(_, value)| value).collect()
     };
     assert_eq!(found("p99(insert) > 50ns"), [90.0]);
-    assert_eq!(found("p99(insert) > 90ns"), []);
+    assert!(found("p99(insert) > 90ns").is_empty());
     assert_eq!((found("median(insert) > 1ns"), found("max(insert) > 1ns")), (vec![10.0], vec![9000.0]));
     assert_eq!(found("p99(insert[structure=(floor)]) > 50ns"), [100.0]);
     assert_eq!(found("mean(insert[at=max]) > 50ns"), [9000.0]);
