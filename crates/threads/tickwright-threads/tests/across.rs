@@ -7,7 +7,6 @@ mod common;
 
 use core::cell::RefCell;
 use core::time::Duration;
-use std::process::Command;
 
 use common::start;
 use tickwright_threads::{Attributes, Model, Runtime, RuntimeHandle, ThreadId, this_thread};
@@ -41,7 +40,7 @@ fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
         }
         std::process::exit(0);
     }
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = common::this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env("TICKWRIGHT_PART", "child")
         .output()

@@ -17,8 +17,7 @@ const WHAT: &str = "TICKWRIGHT_FAULT";
 /// Runs a test of this file in a process of its own. That process does what `what` says. If the
 /// process hangs, an alarm ends it.
 fn child(test: &str, what: &str) -> Output {
-    let own = std::env::current_exe().unwrap();
-    let mut child = Command::new(own);
+    let mut child = common::this_program();
     child.args([test, "--exact", "--test-threads=1", "--nocapture"]).env(WHAT, what).stdin(Stdio::null());
     child.output().unwrap()
 }

@@ -6,7 +6,7 @@ mod common;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::Instant;
 
 use common::start;
@@ -27,7 +27,7 @@ const MODELS: [(&str, Made); 6] = [
 
 /// Runs only one test of this file, in a process of its own.
 fn alone(test: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
+    common::this_program()
         .args([&format!("alone::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .output()
         .unwrap()

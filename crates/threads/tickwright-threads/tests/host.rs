@@ -7,7 +7,6 @@ mod common;
 
 use core::ffi::CStr;
 use std::fs;
-use std::process::Command;
 
 use tickwright_threads::{Attributes, Model, Runtime, this_thread};
 
@@ -25,7 +24,7 @@ const MODELS: [(&str, Made); 5] = [
 
 /// Runs only one test of this file, in a process of its own.
 fn alone(test: &str) {
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = common::this_program()
         .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         // glibc's allocator maps more memory if threads allocate at the same time.
         .env("MALLOC_ARENA_MAX", "1")

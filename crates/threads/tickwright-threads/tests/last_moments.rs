@@ -9,7 +9,6 @@ use core::cell::RefCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use core::time::Duration;
-use std::process::Command;
 use std::sync::Mutex as StdMutex;
 
 use common::start;
@@ -136,7 +135,7 @@ fn set_key(round: usize) {
 
 /// Runs the second half of a test in a process of its own, and checks that all its deeds were done.
 fn in_a_process(test: &str, deeds: usize) {
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = common::this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env("TICKWRIGHT_PART", "child")
         .output()

@@ -7,7 +7,6 @@ mod common;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Command;
 use std::sync::Arc;
 
 use common::{Doorkeeper, start};
@@ -282,8 +281,7 @@ fn is_child(part: &str) -> bool {
 
 /// Runs one test of this file in a process of its own.
 fn child(test: &str, part: &str) -> std::process::Output {
-    let me = std::env::current_exe().unwrap();
-    Command::new(me)
+    common::this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env("TICKWRIGHT_PART", part)
         .output()

@@ -3,6 +3,8 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use tickwright::time::{Clock, Instant};
@@ -48,6 +50,17 @@ pub fn another() -> Model {
 
 pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
+}
+
+/// Runs this program again. `TICKWRIGHT_EMULATOR` names an emulator that cannot start programs of
+/// its system by itself.
+pub fn this_program() -> Command {
+    let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
+    let own = std::env::current_exe().unwrap();
+    let mut words = emulator.split_whitespace().map(PathBuf::from).chain([own]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words);
+    command
 }
 
 /// Error numbers with their values on Linux.
