@@ -121,6 +121,16 @@ def commands(target, how, cells):
         yield cargo("run", "-p", "tickwright-lab", "--", "check")
 
 
+def kqueue():
+    """The alarm of macOS and FreeBSD runs here over a model of a kqueue."""
+    folder = f"{os.environ.get('CARGO_TARGET_DIR', ROOT / 'target')}/kqueue"
+    env = dict(os.environ, RUSTFLAGS="--cfg tickwright_kqueue", CARGO_TARGET_DIR=folder)
+    tests = ["timer_fd", "the_child_has_a_descriptor_of_its_own"]
+    command = ["cargo", "test", "-q", "-p", "tickwright", "--lib", "--test", "fork", "--", *tests]
+    print(f"platforms: kqueue: {' '.join(command)}", flush=True)
+    subprocess.run(command, cwd=ROOT, env=env, check=True)
+
+
 def record(target, env):
     """Records a program under the emulator: its loader loads the library, and nothing is lost."""
     folder = Path(env.get("CARGO_TARGET_DIR", ROOT / "target")) / target
@@ -161,6 +171,8 @@ def main(arguments):
             subprocess.run(command, cwd=ROOT, env=env, check=True)
         if how == "qemu":
             record(target, env)
+        if target == "x86_64-unknown-freebsd":
+            kqueue()
     sys.exit(77 if skipped else 0)
 
 

@@ -8,60 +8,26 @@ use std::sync::Arc;
 
 use tickwright::scheduler::{RunError, Scheduler};
 use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost, start_thread, timeout_ms};
-#[cfg(target_os = "linux")]
-use tickwright::time::{Rung, TimerFd};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::is_ending;
 use tickwright_boundary::{answer, code, exported};
 
 use crate::handle::{Call, Driver, Timers, shared, tw_sched, with};
-#[cfg(target_os = "linux")]
-use crate::scheduler::system_clock;
 
-#[cfg(target_os = "linux")]
-fn descriptor(sched: &tw_sched) -> Result<c_int, c_int> {
-    use std::os::fd::AsRawFd;
+/// The alarm that is a descriptor.
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
+mod descriptor;
+#[cfg(not(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple")))]
+mod descriptor {
+    use super::{c_int, code, tw_sched};
 
-    let mut driver = sched.driver();
-    match &*driver {
-        Driver::Descriptor(fd) => return Ok(fd.as_raw_fd()),
-        Driver::Thread(_) => return Err(code::ALREADY),
-        Driver::None => {}
+    pub(super) fn of(_: &tw_sched) -> Result<c_int, c_int> {
+        Err(code::UNSUPPORTED)
     }
-    let clock = system_clock(sched.clock).ok_or(code::UNSUPPORTED)?;
-    // The descriptor, its lock, and the alarm.
-    let fd = covered(&[(6, 512)], || TimerFd::new(clock).map(Arc::new))?.map_err(|error| system(&error))?;
-    let number = fd.as_raw_fd();
-    with!(sched, scheduler => scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>)));
-    *driver = Driver::Descriptor(fd);
-    Ok(number)
-}
 
-#[cfg(target_os = "linux")]
-fn acknowledge(sched: &tw_sched) -> Result<c_int, c_int> {
-    let driver = sched.driver();
-    let Driver::Descriptor(fd) = &*driver else { return Err(code::ABSENT) };
-    match fd.acknowledge() {
-        Ok(Rung::Due | Rung::Stepped) => Ok(1),
-        Ok(Rung::Quiet) => Ok(0),
-        Err(error) => Err(system(&error)),
+    pub(super) fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
+        Err(code::UNSUPPORTED)
     }
-}
-
-/// Converts an error of the system into a code.
-#[cfg(target_os = "linux")]
-fn system(error: &std::io::Error) -> c_int {
-    error.raw_os_error().map_or(code::INVALID, |number| -number)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn descriptor(_: &tw_sched) -> Result<c_int, c_int> {
-    Err(code::UNSUPPORTED)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn acknowledge(_: &tw_sched) -> Result<c_int, c_int> {
-    Err(code::UNSUPPORTED)
 }
 
 /// The scheduler calls this function when a loop that sleeps must look again.
@@ -196,12 +162,12 @@ exported!(
 
     /// Returns a descriptor that becomes readable when the queue must be run.
     fn tw_sched_fd(sched: *mut tw_sched) -> c_int {
-        answer::code(|| descriptor(shared(sched)?))
+        answer::code(|| descriptor::of(shared(sched)?))
     }
 
     /// Acknowledges that the descriptor was readable.
     fn tw_sched_fd_ack(sched: *mut tw_sched) -> c_int {
-        answer::code(|| acknowledge(shared(sched)?))
+        answer::code(|| descriptor::acknowledge(shared(sched)?))
     }
 
     /// Writes the time of the clock.

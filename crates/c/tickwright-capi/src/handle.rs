@@ -14,7 +14,7 @@ use std::sync::{Arc, MutexGuard};
 
 use tickwright::fork::ForkLock;
 use tickwright::scheduler::{Access, Callback, Firing, LocalScheduler, Next, Scheduler, TimerId};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
 use tickwright::time::TimerFd;
 use tickwright::time::{Clock, DriverThread, VirtualHost};
 use tickwright_boundary::code;
@@ -160,7 +160,7 @@ pub type tw_clock = c_int;
 pub(crate) enum Driver {
     None,
     Thread(DriverThread<Arc<dyn Clock>>),
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
     Descriptor(Arc<TimerFd>),
 }
 

@@ -30,8 +30,6 @@ use nothing as os;
 
 use crate::sync::{Mutex, MutexGuard, lock, no_memory};
 pub use order::Order;
-#[cfg(target_os = "linux")]
-pub(crate) use os::replace;
 pub(crate) use os::{Slot, forker};
 pub use registration::Registration;
 

@@ -16,7 +16,8 @@
 //! | Linux, boot time | `CLOCK_BOOTTIME` | `CLOCK_REALTIME` | 1 ns | goes on |
 //! | Windows | `QueryPerformanceCounter` | precise system time | 100 ns | goes on, waits do not |
 //! | macOS | `CLOCK_UPTIME_RAW` | `CLOCK_REALTIME` | 42 ns on Arm; 1 us | stands still |
-//! | FreeBSD | `CLOCK_MONOTONIC` | `CLOCK_REALTIME` | 1 ns | stands still |
+//! | macOS, boot time | `CLOCK_MONOTONIC_RAW` | `CLOCK_REALTIME` | 42 ns on Arm; 1 us | goes on |
+//! | FreeBSD | `CLOCK_MONOTONIC` | `CLOCK_REALTIME` | 1 ns | see below |
 //! | [page](#pages) | `performance.now()` | `Date.now()` | 5 us to 1 ms; 1 ms | browser's choice |
 //! | WASI | `clock_time_get` | `clock_time_get` | the host's | host's choice |
 //!
@@ -25,10 +26,13 @@
 //! | Linux | a futex with an absolute time, or a [`TimerFd`] | 50 us (the slack of a thread) |
 //! | Windows | a waitable timer of high resolution | 0.5 ms |
 //! | Windows before 10 1803 | an ordinary waitable timer | 15.6 ms |
-//! | macOS | a condition variable, relative | what the kernel coalesces |
-//! | FreeBSD | `_umtx_op`, absolute time | what `kern.timecounter.alloweddeviation` allows: 5 % |
+//! | macOS | a condition variable, or a [`TimerFd`]; relative | what the kernel coalesces |
+//! | FreeBSD | `_umtx_op`, absolute time; a [`TimerFd`] | 5 %: `kern.timecounter.alloweddeviation` |
 //! | page ([`web`](#pages)) | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
 //! | WASI | no threads: the time-out of your own loop | - |
+//!
+//! FreeBSD has one clock for both. By its manual the clock goes on in a suspend, but no test of
+//! ours has shown this.
 //!
 //! A wait never ends early: its length is rounded up, and the clock is read again after it. On
 //! Windows the clocks continue during a suspend, but waits stand still. A thread that waits by
@@ -82,7 +86,7 @@
 //! | driver | for |
 //! |---|---|
 //! | [`Parker`] and [`DriverThread`] | a thread of its own, asleep until something is due |
-//! | [`TimerFd`] (Linux) | an event loop that waits for descriptors |
+//! | [`TimerFd`] (Linux, macOS, FreeBSD) | an event loop that waits for descriptors |
 //! | `WebAlarm` (feature `web`) | a page: the event loop of a browser or of node |
 //! | [`timeout_ms`], [`timeout`] | a `poll` loop whose thread alone arms timers |
 //! | [`ShardDriver`](crate::shard::ShardDriver) | a thread for a shard |
@@ -119,7 +123,7 @@ mod source;
 mod system;
 mod ticks;
 mod timeout;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
 mod timer_fd;
 mod virtual_host;
 #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
@@ -139,7 +143,7 @@ pub(crate) use source::Source;
 pub use system::SystemClock;
 pub use ticks::Ticks;
 pub use timeout::{timeout, timeout_ms};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
 pub use timer_fd::{Rung, TimerFd};
 pub use virtual_host::{ClockHold, ClockMoves, VirtualClock, VirtualHost};
 #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]

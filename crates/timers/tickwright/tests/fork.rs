@@ -273,7 +273,7 @@ fn schedulers_are_made_and_dropped_beside_forks() {
     });
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
 mod descriptors {
     use std::os::fd::AsRawFd;
 

@@ -1,6 +1,6 @@
 //! Checks what the kernel was asked for, as `/proc` reports it. Three settings are checked: the
 //! clock, close on exec, and the flag by which the kernel reports a step of the wall clock.
-#![cfg(all(target_os = "linux", not(loom)))]
+#![cfg(all(target_os = "linux", not(any(loom, tickwright_kqueue))))]
 
 use core::time::Duration;
 use std::fs;

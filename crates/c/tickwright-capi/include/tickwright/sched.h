@@ -19,8 +19,8 @@
  *         ...                                  // the other descriptors
  *     }
  *
- * tw_sched_fd needs Linux. Elsewhere the loop sleeps for tw_sched_timeout_ms: see there what this
- * needs if other threads arm timers.
+ * tw_sched_fd needs Linux, macOS or FreeBSD. Elsewhere the loop sleeps for tw_sched_timeout_ms: see
+ * there what this needs if other threads arm timers.
  *
  * IDS
  *
@@ -634,12 +634,12 @@ TW_API int tw_sched_stop_thread(tw_sched *sched);
 
 /* A descriptor for poll, epoll or another event loop. It becomes readable when a timer is due: then
  * call tw_sched_fd_ack, and tw_sched_run. Each call returns the same descriptor. The scheduler owns
- * and closes it. Linux only.
+ * and closes it. Linux, macOS and FreeBSD only.
  *
  * Returns:
  *   descriptor  0 or more
  * Errors: -EINVAL, -ENOMEM, -EMFILE; and
- *   -ENOTSUP   the system is not Linux, or the clock is virtual
+ *   -ENOTSUP   the system is none of these, or the clock is virtual
  *   -EALREADY  the scheduler has a thread
  * Threads: any. */
 TW_API int tw_sched_fd(tw_sched *sched);
@@ -648,7 +648,8 @@ TW_API int tw_sched_fd(tw_sched *sched);
  *
  * Returns:
  *   1  call tw_sched_run
- *   0  the descriptor was not readable, or is no longer
+ *   0  the descriptor was not readable, is no longer, or became readable only so that the alarm
+ *      could look at the clock (macOS, FreeBSD)
  * Errors: -EINVAL; and
  *   -ENOENT  there is no descriptor
  *   -EMFILE  in a forked child: none is left to make the descriptor the child's own. The next call

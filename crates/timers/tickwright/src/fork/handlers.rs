@@ -259,18 +259,3 @@ extern "C" fn in_the_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
     after(true);
 }
-
-/// Makes the descriptor number of `at` refer to the open file of `by`. Closes the descriptor number
-/// of `by`, and the file to which `at` referred before.
-#[cfg(target_os = "linux")]
-pub(crate) fn replace(at: &std::os::fd::OwnedFd, by: std::os::fd::OwnedFd) -> Result<(), rustix::io::Errno> {
-    use std::os::fd::AsRawFd;
-
-    // SAFETY: 1. Both are open; 2. `at` stays a descriptor that its owner closes.
-    let code = unsafe { libc::dup3(by.as_raw_fd(), at.as_raw_fd(), libc::O_CLOEXEC) };
-    if code >= 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    Err(rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO))
-}

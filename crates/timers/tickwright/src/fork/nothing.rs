@@ -40,12 +40,3 @@ impl<T> Deref for Slot<T> {
         &self.0
     }
 }
-
-/// Never called, because a system without forks has nothing to replace.
-#[cfg(target_os = "linux")]
-pub(crate) fn replace(
-    _at: &std::os::fd::OwnedFd,
-    _by: std::os::fd::OwnedFd,
-) -> Result<(), rustix::io::Errno> {
-    Ok(())
-}

@@ -23,15 +23,17 @@ use super::{Clock, Instant, Timeline};
 ///
 /// On Linux `now` counts from the machine's start, as the kernel's clocks do. The same instant
 /// means the same moment in every process. It is small enough for [shards](crate::shard) for nine
-/// years. Elsewhere it counts from a day before the first reading in this process.
+/// years. Elsewhere it counts from a day before the first reading in this process, or for
+/// [`BootTime`](Self::BootTime) on macOS from a day before the machine's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
     /// Advances while the machine runs, and stands still while the machine is suspended, but for
     /// Windows (see the [table](super)). This is `CLOCK_MONOTONIC`; one reading costs some 20 ns.
     #[default]
     Monotonic,
-    /// Advances while the machine is suspended, too. This is `CLOCK_BOOTTIME` on Linux. Other
-    /// systems have no such clock: there it is the same as [`Monotonic`](Self::Monotonic).
+    /// Advances while the machine is suspended, too. This is `CLOCK_BOOTTIME` on Linux and
+    /// `CLOCK_MONOTONIC_RAW` on macOS. Other systems have no such clock: there it is the same as
+    /// [`Monotonic`](Self::Monotonic).
     BootTime,
     /// The steady timeline of [`Monotonic`](Self::Monotonic), and the offset of the time of day
     /// (`CLOCK_REALTIME`) to it. The offset changes when the wall clock is set, at a leap second

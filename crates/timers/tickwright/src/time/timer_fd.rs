@@ -1,15 +1,22 @@
-//! The alarm of an event loop on Linux: a descriptor that becomes readable.
+//! The alarm of an event loop: a descriptor that becomes readable.
+
+#[cfg(any(not(target_os = "linux"), tickwright_kqueue))]
+mod kqueue;
+#[cfg(all(target_os = "linux", not(tickwright_kqueue)))]
+mod linux;
+#[cfg(tickwright_kqueue)]
+mod testing;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
+#[cfg(any(not(target_os = "linux"), tickwright_kqueue))]
+use kqueue as os;
+#[cfg(all(target_os = "linux", not(tickwright_kqueue)))]
+use linux as os;
 
-use super::{Alarm, Clock, Instant, SystemClock};
-use crate::fork::{self, ForkLock, Order, Process};
+use super::{Alarm, Instant, SystemClock};
+use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
 /// What [`TimerFd::acknowledge`] found.
@@ -19,21 +26,24 @@ pub enum Rung {
     Due,
     /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
     Stepped,
-    /// The descriptor was not readable, or the alarm was set again since.
+    /// The descriptor was not readable, or the alarm was set again since. On macOS and FreeBSD
+    /// also: the alarm went off only to look at the clock.
     Quiet,
 }
 
-/// An [`Alarm`] that is a `timerfd`. It uses the kernel's clock that belongs to the scheduler's
-/// clock.
+/// An [`Alarm`] that is a descriptor: a `timerfd` on Linux, a `kqueue` on macOS and FreeBSD.
 ///
-/// Put the descriptor into `poll`, `epoll` or another loop, for reading. When the descriptor is
-/// readable, [`acknowledge`](Self::acknowledge) it. Then run the scheduler unless the result is
-/// [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`. By
-/// [`SystemClock::RealTime`] the alarm goes off at a wall-clock time, which is computed when the
-/// alarm is set. It also goes off if the wall clock is set while it is armed.
+/// Put the descriptor into `poll`, `epoll`, `kevent` or another loop, for reading. When the
+/// descriptor is readable, [`acknowledge`](Self::acknowledge) it. Then run the scheduler unless the
+/// result is [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`.
 ///
-/// A forked child has a timerfd of its own under the same number, set to the same time. The child's
-/// operations on it do not affect the parent's.
+/// A timerfd uses the kernel's clock that belongs to the scheduler's clock. By
+/// [`SystemClock::RealTime`] it goes off at a wall-clock time, which is computed when the alarm is
+/// set. It also goes off if the wall clock is set while it is armed. A kqueue waits by the
+/// monotonic clock, and for another clock it wakes the loop each second to look at that clock.
+///
+/// A forked child has a descriptor of its own under the same number, set to the same time. The
+/// child's operations on it do not affect the parent's.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
@@ -50,13 +60,11 @@ struct Told {
     process: Process,
     /// The instant to which the alarm is set.
     at: Option<Instant>,
-    /// The wall clock was set while the alarm was set. The kernel has reported this to us, and we
-    /// have not reported it yet.
-    stepped: bool,
+    wall: os::Wall,
     failure: Option<io::Error>,
 }
 
-/// The alarm is due at once: a time of 0 would disarm it.
+/// The alarm is due at once: a time of 0 would disarm a timerfd.
 const AT_ONCE: u64 = 1;
 
 impl TimerFd {
@@ -65,10 +73,12 @@ impl TimerFd {
     /// # Errors
     /// The system's error: too many open descriptors, or no memory.
     pub fn new(clock: SystemClock) -> io::Result<Self> {
-        let fd = Arc::new(create(clock)?);
+        let fd = Arc::new(os::create(clock)?);
         let process = Process::this();
-        let told = Told { fd: Arc::clone(&fd), clock, process, at: None, stepped: false, failure: None };
-        let told = ForkLock::try_new(Order::Alarm, told, Told::forget_parent).ok_or(Errno::NOMEM)?;
+        let wall = os::Wall::default();
+        let told = Told { fd: Arc::clone(&fd), clock, process, at: None, wall, failure: None };
+        let told = ForkLock::try_new(Order::Alarm, told, Told::forget_parent);
+        let told = told.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         Ok(Self { fd, clock, told })
     }
 
@@ -90,26 +100,8 @@ impl TimerFd {
             return Err(failure);
         }
         told.own()?;
-        let read = rustix::io::read(&self.fd, &mut [0; 8]);
-        if core::mem::take(&mut told.stepped) {
-            return Ok(Rung::Stepped);
-        }
-        match read {
-            Ok(_) => Ok(Rung::Due),
-            Err(Errno::AGAIN) => Ok(Rung::Quiet),
-            Err(Errno::CANCELED) => Ok(Rung::Stepped),
-            Err(other) => Err(other.into()),
-        }
+        told.take_event()
     }
-}
-
-fn create(clock: SystemClock) -> Result<OwnedFd, Errno> {
-    let id = match clock {
-        SystemClock::Monotonic => TimerfdClockId::Monotonic,
-        SystemClock::BootTime => TimerfdClockId::Boottime,
-        SystemClock::RealTime => TimerfdClockId::Realtime,
-    };
-    timerfd_create(id, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
 }
 
 impl Told {
@@ -118,62 +110,27 @@ impl Told {
         let _ = self.own();
     }
 
-    /// Makes sure that the descriptor is this process's own: a child inherits the parent's under
-    /// the same number.
-    fn own(&mut self) -> Result<(), Errno> {
+    /// Makes sure that the descriptor is this process's own: a child inherits the parent's timerfd
+    /// under the same number, and no kqueue.
+    fn own(&mut self) -> io::Result<()> {
         if self.process.is_this() {
             return Ok(());
         }
-        fork::replace(&self.fd, create(self.clock)?)?;
+        os::replace(&self.fd, os::create(self.clock)?)?;
         self.process = Process::this();
         self.arm()
-    }
-
-    /// Sets the descriptor to `self.at`.
-    fn arm(&mut self) -> Result<(), Errno> {
-        let Some(at) = self.at.map(Instant::as_nanos) else {
-            return self.settime(TimerfdTimerFlags::empty(), 0);
-        };
-        let Some(mut offset) = self.clock.wall_offset() else {
-            return self.settime(TimerfdTimerFlags::ABSTIME, at.max(AT_ONCE));
-        };
-        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
-        loop {
-            let at = if self.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
-            match self.settime(flags, at) {
-                // The wall was set since the last read. The kernel reports it with this error
-                // alone, so keep it for the caller.
-                Err(Errno::CANCELED) => {
-                    self.stepped = true;
-                    continue;
-                }
-                result => result?,
-            }
-            // From here on the kernel reports a step. This look finds a step that came between the
-            // look before and the setting.
-            match self.clock.wall_offset() {
-                Some(now) if now != offset => offset = now,
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    fn settime(&self, flags: TimerfdTimerFlags, at: u64) -> Result<(), Errno> {
-        // Both casts are lossless: a `u64` of nanoseconds has fewer seconds than an `i64` holds.
-        let it_value = Timespec { tv_sec: (at / 1_000_000_000) as _, tv_nsec: (at % 1_000_000_000) as _ };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        timerfd_settime(&self.fd, flags, &Itimerspec { it_interval, it_value }).map(|_| ())
     }
 }
 
 impl Alarm for TimerFd {
-    /// Costs one system call; by real time also a few readings of the clock. The system has no
-    /// reason to refuse, but an error would be kept for [`acknowledge`](TimerFd::acknowledge).
+    /// Costs one system call, or two with a kqueue; by real time also a few readings of the clock.
+    /// The system has no reason to refuse, but an error would be kept for
+    /// [`acknowledge`](TimerFd::acknowledge).
     fn set(&self, at: Option<Instant>) {
         let mut told = lock(&self.told);
         told.at = at;
         if let Err(failure) = told.own().and_then(|()| told.arm()) {
-            told.failure = Some(failure.into());
+            told.failure = Some(failure);
         }
     }
 }
