@@ -4,15 +4,17 @@
 //! Two processes add, cancel and deliver timers on one store, SQLite or (with the feature
 //! `postgres`) PostgreSQL. COUNT times something happens to them:
 //!
-//! | mode | what happens |
-//! |---|---|
-//! | `kill` | one is killed, or stopped for longer than the lease, at a random moment; PostgreSQL crashes |
-//! | `failover` | one is killed or stopped for longer than the lease, and the other one takes over in time |
-//! | `clock` | the engine's clock is set by an hour, forward or back (libfaketime), and one is killed |
-//! | `snapshot` | as `kill`, while an old snapshot is held |
-//! | `promote` | PostgreSQL's primary is killed, and its synchronous standby promoted |
-//! | `hosts` | each is in a network of its own, and the line of one is cut for longer than the lease |
-//! | `disk` | the disk is full |
+//! - `kill`: a process is killed, or stopped for longer than the lease, at a random moment, or
+//!   PostgreSQL crashes.
+//! - `failover`: a process is killed or stopped for longer than the lease, and the other process
+//!   takes over in time.
+//! - `clock`: the engine's clock is set by an hour, forward or back (libfaketime), and a process is
+//!   killed.
+//! - `snapshot`: as `kill`, while an old snapshot is held.
+//! - `promote`: PostgreSQL's primary is killed, and its synchronous standby is promoted.
+//! - `hosts`: each process has a network of its own, and the line of one is cut for longer than the
+//!   lease.
+//! - `disk`: the disk is full.
 
 #[cfg(feature = "postgres")]
 #[path = "../tests/common/cluster.rs"]

@@ -27,7 +27,7 @@
 //! | Windows | a waitable timer of high resolution | 0.5 ms |
 //! | Windows before 10 1803 | an ordinary waitable timer | 15.6 ms |
 //! | macOS | a condition variable, or a [`TimerFd`]; relative | what the kernel coalesces |
-//! | FreeBSD | `_umtx_op`, absolute time; a [`TimerFd`] | 5 %: `kern.timecounter.alloweddeviation` |
+//! | FreeBSD | `_umtx_op`, absolute; a [`TimerFd`] | 5 % (`kern.timecounter.alloweddeviation`) |
 //! | page ([`web`](#pages)) | `setTimeout` | 1 ms; 4 ms if nested; 1 s and more if hidden |
 //! | WASI | no threads: the time-out of your own loop | - |
 //!

@@ -4,6 +4,7 @@
 mod kqueue;
 #[cfg(all(target_os = "linux", not(tickwright_kqueue)))]
 mod linux;
+mod setting;
 #[cfg(tickwright_kqueue)]
 mod testing;
 
@@ -18,18 +19,8 @@ use linux as os;
 use super::{Alarm, Instant, SystemClock};
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
-
-/// What [`TimerFd::acknowledge`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rung {
-    /// The alarm went off.
-    Due,
-    /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
-    Stepped,
-    /// The descriptor was not readable, or the alarm was set again since. On macOS and FreeBSD
-    /// also: the alarm went off only to look at the clock.
-    Quiet,
-}
+pub use setting::Rung;
+use setting::{Told, Wall};
 
 /// An [`Alarm`] that is a descriptor: a `timerfd` on Linux, a `kqueue` on macOS and FreeBSD.
 ///
@@ -52,21 +43,6 @@ pub struct TimerFd {
     told: ForkLock<Told>,
 }
 
-#[derive(Debug)]
-struct Told {
-    fd: Arc<OwnedFd>,
-    clock: SystemClock,
-    /// The process that made the descriptor.
-    process: Process,
-    /// The instant to which the alarm is set.
-    at: Option<Instant>,
-    wall: os::Wall,
-    failure: Option<io::Error>,
-}
-
-/// The alarm is due at once: a time of 0 would disarm a timerfd.
-const AT_ONCE: u64 = 1;
-
 impl TimerFd {
     /// Makes an alarm that is not set.
     ///
@@ -75,7 +51,7 @@ impl TimerFd {
     pub fn new(clock: SystemClock) -> io::Result<Self> {
         let fd = Arc::new(os::create(clock)?);
         let process = Process::this();
-        let wall = os::Wall::default();
+        let wall = Wall::default();
         let told = Told { fd: Arc::clone(&fd), clock, process, at: None, wall, failure: None };
         let told = ForkLock::try_new(Order::Alarm, told, Told::forget_parent);
         let told = told.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
-use super::{AT_ONCE, Rung, Told};
+use super::setting::{AT_ONCE, Rung, Told};
 use crate::time::{Clock, SystemClock};
 
 #[cfg(tickwright_kqueue)]
@@ -18,15 +18,6 @@ use system::{EV_ADD, EV_DELETE, EV_ONESHOT, EVFILT_TIMER, NOTE_NSECONDS, kevent}
 /// The longest wait that the kernel gets, so that its arithmetic does not overflow. A later alarm
 /// is set again when this time is over.
 const LONGEST: Duration = Duration::from_secs(86_400);
-
-/// A wall clock that was set. No kernel reports this, so the alarm compares offsets.
-#[derive(Debug, Default)]
-pub(super) struct Wall {
-    /// The offset when the alarm last looked at it.
-    offset: Option<i64>,
-    /// The offset has changed while the alarm was set, and we have not reported it yet.
-    pub(super) stepped: bool,
-}
 
 pub(super) fn create(_: SystemClock) -> io::Result<OwnedFd> {
     // SAFETY: the call touches no memory.

@@ -8,16 +8,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::{AT_ONCE, Rung, Told};
+use super::setting::{AT_ONCE, Rung, Told};
 use crate::time::{Clock, Instant, SystemClock};
-
-/// A wall clock that was set.
-#[derive(Debug, Default)]
-pub(super) struct Wall {
-    /// The wall clock was set while the alarm was set. The kernel has reported this to us, and we
-    /// have not reported it yet.
-    pub(super) stepped: bool,
-}
 
 pub(super) fn create(clock: SystemClock) -> io::Result<OwnedFd> {
     let id = match clock {
