@@ -17,11 +17,11 @@ CALLS = 1000
 ALLOWED = 1.02
 
 
-def build(package, example):
+def build(package, example, *more):
     lines = {"CARGO_PROFILE_RELEASE_DEBUG": "line-tables-only", "CARGO_PROFILE_RELEASE_STRIP": "none"}
     # The gate builds without optimization across crates.
     env = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_PROFILE_")}
-    command = ["cargo", "build", "-q", "--release", "-p", package, "--example", example]
+    command = ["cargo", "build", "-q", "--release", "-p", package, "--example", example, *more]
     subprocess.run(command, check=True, env=env | lines)
     return os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "release", "examples", example)
 
@@ -48,6 +48,10 @@ def rows():
         for operation in ["add", "start", "cancel", "run"]:
             yield f"scheduler/{name}", operation, count(calls, name, operation)
             yield f"scheduler/{name}/local", operation, count(calls, name, operation, "local")
+    counted = build("tickwright", "count_counted", "--features", "metrics")
+    for queue in ["alone", "counted"]:
+        for operation in ["insert", "reschedule", "remove", "pop"]:
+            yield f"queue/{queue}", operation, count(counted, queue, operation)
     shard = build("tickwright", "count_shard")
     for operation in ["add", "rearm-unlocked", "rearm-clock", "rearm-at", "rearm-locked", "cancel", "pass"]:
         yield "shard", operation, count(shard, operation)
