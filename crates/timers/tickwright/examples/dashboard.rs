@@ -133,10 +133,11 @@ impl Scrape {
             let (name, value) = line.rsplit_once(' ').expect("a value");
             let value = value.parse().expect("a number");
             match name.split_once("le=\"") {
-                Some((_, le)) => {
+                Some((name, le)) if name.starts_with("tickwright_timer_lateness") => {
                     let bound = le.trim_end_matches("\"}").parse().expect("a bound");
                     scrape.buckets.push((bound, value));
                 }
+                Some(_) => {}
                 None => drop(scrape.samples.insert(name[..name.find('{').unwrap_or(0)].to_owned(), value)),
             }
         }
