@@ -31,18 +31,25 @@ fn headers() -> Vec<(String, String)> {
     files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }
 
+/// The lines of code in a folder and the folders below it.
+fn lines_of_code(folder: &Path) -> Vec<String> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| {
+        if path.is_dir() {
+            return lines_of_code(&path);
+        }
+        let text = fs::read_to_string(path).unwrap();
+        text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned).collect()
+    };
+    paths.flat_map(of).collect()
+}
+
 /// All sources of both libraries in one text, with single spaces, so that line breaks do not
 /// matter.
 fn sources() -> String {
-    let mut texts = Vec::new();
-    for folder in ["src", "../../threads/tickwright-threads-capi/src"] {
-        for file in fs::read_dir(here(folder)).unwrap() {
-            let text = fs::read_to_string(file.unwrap().path()).unwrap();
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            texts.extend(code.map(str::to_owned));
-        }
-    }
-    texts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    let lines =
+        ["src", "../../threads/tickwright-threads-capi/src"].map(|folder| lines_of_code(&here(folder)));
+    lines.concat().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the C name of a Rust type. A type of the library has one name in both languages.
