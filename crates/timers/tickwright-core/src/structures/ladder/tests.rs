@@ -817,8 +817,9 @@ fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
 #[test]
 fn inserts_divide_the_top_before_the_first_pop() {
     let mut queue = Queue::new();
-    for n in 0..MANY as u32 + 10 {
-        assert_eq!(queue.store.order.depth, usize::from(n as usize >= MANY), "{n} timers");
+    // The first 64 may be in the run.
+    for n in 0..MANY as u32 + 65 {
+        assert!(n as usize >= MANY || queue.store.order.depth == 0, "{n} timers");
         queue.insert(1 + Tick::from(n) * 13 % 5000, n).unwrap();
     }
     assert_eq!((queue.store.order.depth, queue.check()), (1, Ok(())));
