@@ -19,7 +19,7 @@
  *         ...                                  // the other descriptors
  *     }
  *
- * tw_sched_fd needs Linux, macOS or FreeBSD. Elsewhere the loop sleeps for tw_sched_timeout_ms: see
+ * tw_sched_fd needs a timerfd or a kqueue. Elsewhere the loop sleeps for tw_sched_timeout_ms: see
  * there what this needs if other threads arm timers.
  *
  * IDS
@@ -634,7 +634,7 @@ TW_API int tw_sched_stop_thread(tw_sched *sched);
 
 /* A descriptor for poll, epoll or another event loop. It becomes readable when a timer is due: then
  * call tw_sched_fd_ack, and tw_sched_run. Each call returns the same descriptor. The scheduler owns
- * and closes it. Linux, macOS and FreeBSD only.
+ * and closes it. Only where a timerfd or a kqueue exists.
  *
  * Returns:
  *   descriptor  0 or more
@@ -649,7 +649,7 @@ TW_API int tw_sched_fd(tw_sched *sched);
  * Returns:
  *   1  call tw_sched_run
  *   0  the descriptor was not readable, is no longer, or became readable only so that the alarm
- *      could look at the clock (macOS, FreeBSD)
+ *      could look at the clock (with a kqueue)
  * Errors: -EINVAL; and
  *   -ENOENT  there is no descriptor
  *   -EMFILE  in a forked child: none is left to make the descriptor the child's own. The next call
