@@ -47,7 +47,9 @@ pub fn compare(first: &Report, second: &Report) -> Result<Vec<Compared>, LabErro
     let compared: Vec<Compared> = pairs
         .filter_map(|(a, b)| {
             let shift = Shift::of(&a.samples, &b.samples)?;
-            Some(Compared { title: b.title(), shift, better: b.better })
+            // A reference row tells about the machine, so it is neither better nor worse.
+            let better = if b.is_reference() { Better::Neither } else { b.better };
+            Some(Compared { title: b.title(), shift, better })
         })
         .collect();
     if compared.is_empty() {

@@ -174,7 +174,7 @@ impl Condition {
         series.name == self.series
             && self.labels.iter().all(|(key, value)| own(key).is_some_and(|own| own == *value))
             && (is_named("at") || own("at").is_none_or(|at| at == self.at))
-            && (is_named("structure") || own("structure").is_none_or(|row| !row.starts_with('(')))
+            && (is_named("structure") || !series.is_reference())
     }
 }
 

@@ -179,6 +179,13 @@ impl Series {
         self
     }
 
+    /// Returns whether the series belongs to a reference row, such as `(floor)`: a loop that is
+    /// measured to compare with, and no structure.
+    #[must_use]
+    pub fn is_reference(&self) -> bool {
+        self.labels.get("structure").is_some_and(|row| row.to_string().starts_with('('))
+    }
+
     /// Returns a title such as `insert (structure heap4/slab, n 1000)`.
     #[must_use]
     pub fn title(&self) -> String {

@@ -38,6 +38,17 @@ fn what_became_worse_is_named_in_its_own_direction() {
 }
 
 #[test]
+fn a_reference_row_is_neither_better_nor_worse() {
+    let of = |row: &'static str, ns: f64| {
+        let mut report = report(ns, 5.0);
+        report.series[0].labels = labels([("structure", row.into())]);
+        report
+    };
+    assert_eq!(words(&of("list/slab", 10.0), &of("list/slab", 15.0))[0], "WORSE");
+    assert_eq!(words(&of("(floor)", 10.0), &of("(floor)", 15.0))[0], "more");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     let other = empty("bench memory");
     let error = compare(&report(1.0, 1.0), &other).unwrap_err().to_string();
