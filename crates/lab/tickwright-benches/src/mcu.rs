@@ -12,7 +12,7 @@ mod record;
 mod tables;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -105,6 +105,10 @@ impl Experiment for McuArgs {
 
     fn is_timed(&self) -> bool {
         false
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        self.file.as_deref().into_iter().collect()
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<(), LabError> {

@@ -101,7 +101,12 @@ impl RecordArgs {
         }
         let only = self.sources()?;
         let code = match program::check(&self.program[0]) {
-            Ok(_) => self.run(only)?,
+            Ok(program) => {
+                let words = self.program.iter().map(Path::new);
+                let read: Vec<&Path> = words.chain([program.as_path()]).collect();
+                output::keep_inputs("--out", &self.out, &read)?;
+                self.run(only)?
+            }
             Err(Unfit::Unseen(why)) => return Err(LabError::usage(format!("{why}: {}", self.remedy()))),
             Err(Unfit::Missing) => {
                 self.not_started(

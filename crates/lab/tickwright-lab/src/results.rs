@@ -7,7 +7,7 @@ use clap::Args;
 use crate::clock::{Meter, OsClock};
 use crate::error::LabError;
 use crate::host::Host;
-use crate::output::{OutputArgs, TextFile, command_line, is_stdout, print};
+use crate::output::{OutputArgs, TextFile, command_line, is_stdout, keep_inputs, print};
 use crate::render;
 use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA, workload};
@@ -33,7 +33,7 @@ impl ShowArgs {
     /// If the file is not a result, or an output cannot be written.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let report = Report::read(&self.file)?;
-        let files = self.output.open()?;
+        let files = self.output.open(&[&self.file])?;
         match files.deliver(&report) {
             // The result states that it is partial; `show` itself was not interrupted.
             Err(LabError::Interrupted) => Ok(()),
@@ -67,7 +67,7 @@ impl CompareArgs {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
         let compared = compare(&first, &second)?;
-        let files = self.output.open()?;
+        let files = self.output.open(&[&self.first, &self.second])?;
         files.deliver(&report(&self.first, &first, &self.second, &second, &compared))?;
         let worse: Vec<&str> =
             compared.iter().filter(|one| one.words() == "WORSE").map(|one| one.title.as_str()).collect();
@@ -97,6 +97,8 @@ impl PageArgs {
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let named = |path: &PathBuf| Ok((path.display().to_string(), Report::read(path)?));
         let reports = self.files.iter().map(named).collect::<Result<Vec<_>, LabError>>()?;
+        let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        keep_inputs("--out", &self.out, &inputs)?;
         let page = render::html(&reports);
         TextFile::open(&self.out)?.write(&page)?;
         if is_stdout(&self.out) {

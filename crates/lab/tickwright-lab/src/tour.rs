@@ -116,7 +116,7 @@ impl TourArgs {
 
     /// Runs parts one after the other. Prints a few lines about each part, and writes the page.
     fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
-        let files = self.output.open()?;
+        let files = self.output.open(&[])?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
         // The page and the files are written even if the reader of standard output has closed it.
         let mut said = Ok(());

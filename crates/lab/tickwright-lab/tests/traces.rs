@@ -79,6 +79,45 @@ fn a_profile_needs_no_trace() {
     folder.refused("recommend", &["name a trace or a profile"]);
 }
 
+/// Each command that reads a file refuses every output that would replace the file.
+#[test]
+fn no_command_replaces_a_file_that_it_reads() {
+    let folder = with_trace("inputs");
+    folder.good("describe mine.twt --json=r.json");
+    folder.write("p.toml", "timers = 20\nexpire = 1\ndelays = [{ ms = 100 }]\n");
+    folder.write("s.toml", folder.good("list --scenario periodic"));
+    folder.write("x.toml", folder.good("list --scenario xenomai"));
+    folder.write("a.toml", folder.good("list --scenario adversary"));
+    let mut cases = vec![
+        ("import mine.csv", "mine.csv", "--out "),
+        ("export mine.twt", "mine.twt", "--out "),
+        ("report r.json", "r.json", "--out "),
+    ];
+    for flag in ["--json=", "--csv=", "--markdown=", "--svg="] {
+        cases.extend([
+            ("show r.json", "r.json", flag),
+            ("compare r.json r.json", "r.json", flag),
+            ("describe mine.twt", "mine.twt", flag),
+            ("replay mine.twt", "mine.twt", flag),
+            ("recommend mine.twt", "mine.twt", flag),
+            ("recommend p.toml", "p.toml", flag),
+            ("bench s.toml", "s.toml", flag),
+            ("bench --worst a.toml", "a.toml", flag),
+            ("reproduce xenomai --scenario x.toml", "x.toml", flag),
+        ]);
+    }
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        cases.push(("record --only poll", "mine.csv -- cat mine.csv", "--out "));
+    }
+    for (line, file, flag) in cases {
+        let name = file.split(' ').next().unwrap();
+        let before = fs::read(folder.0.join(name)).unwrap();
+        let said = format!("{} names './{name}', which the command reads", flag.trim_end_matches(['=', ' ']));
+        folder.refused(&format!("{line} {flag}./{file}"), &[&said]);
+        assert!(fs::read(folder.0.join(name)).unwrap() == before, "{line} {flag}");
+    }
+}
+
 #[test]
 fn a_trace_of_waits_alone_gets_no_figures_and_says_what_to_do() {
     let folder = Folder::new("waits");
@@ -155,7 +194,8 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
     folder.write("mine.csv", csv());
     folder.write("mine.twt", "precious");
     folder.refused("import mine.csv", &["'mine.twt' exists: name the file"]);
-    folder.refused("import mine.csv --out ./mine.csv", &["--out names the source itself"]);
+    folder
+        .refused("import mine.csv --out ./mine.csv", &["--out names './mine.csv', which the command reads"]);
     assert_eq!(folder.read("mine.csv"), csv());
     let guessed = "it was taken for text of the Linux kernel's timer events: --source names another";
     let cases: [(&str, &[u8], &[&str]); 5] = [

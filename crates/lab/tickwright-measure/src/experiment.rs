@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use crate::clock::{Calibration, Meter, OsClock, calibrate};
 use crate::error::LabError;
@@ -71,6 +72,11 @@ pub trait Experiment {
     /// file, also defines the work.
     fn workload(&self, plan: &Self::Plan) -> String {
         workload::words(self.seed(plan), &self.parameters(plan))
+    }
+
+    /// Returns the files that the experiment reads. No output can replace one of them.
+    fn inputs(&self) -> Vec<&Path> {
+        Vec::new()
     }
 
     /// Whether the run reads the clock. If so, the report states the cost of a reading.
@@ -155,7 +161,7 @@ pub fn conduct_plan<E: Experiment>(
 /// for a partial report.
 pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
-    let files = output.open()?;
+    let files = output.open(&experiment.inputs())?;
     let report = conduct_plan(experiment, &plan, &OsClock::start())?;
     files.deliver(&report)
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use crate::error::LabError;
 
 pub use crate::{table, text};
-pub use file::{GrowingFile, TextFile, is_same_file, is_stdout};
+pub use file::{GrowingFile, TextFile, is_stdout, keep_inputs};
 pub use report::{OutputArgs, Outputs};
 
 /// Returns the command line, without the path of the program.

@@ -21,6 +21,7 @@ pub(crate) mod tables;
 mod worst;
 
 use core::time::Duration;
+use std::path::Path;
 
 use clap::Args;
 
@@ -30,7 +31,7 @@ use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
-use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed};
+use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed, is_file};
 use crate::output::OutputArgs;
 use crate::result::{Finding, Section, Series, workload};
 use crate::structures::registry::{self, Structure};
@@ -456,6 +457,11 @@ impl Experiment for Bench {
             What::Memory => plan.weighed.parameters(),
         };
         timed + &workload::words(self.seed(plan), &others)
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        let words = self.args.scenarios.iter().map(|word| word.trim_start_matches('!'));
+        words.filter(|word| is_file(word)).map(Path::new).collect()
     }
 
     fn is_timed(&self) -> bool {

@@ -85,7 +85,7 @@ fn conduct<A: Args + Experiment>(
 ) -> Result<Report, LabError> {
     let asked = A::from_arg_matches(arguments).map_err(|error| LabError::Command(error.to_string()))?;
     let plan = asked.plan()?;
-    let files = output.map(|output| output.open()).transpose()?;
+    let files = output.map(|output| output.open(&asked.inputs())).transpose()?;
     let report = conduct_plan(&asked, &plan, meter)?;
     files.map_or(Ok(()), |files| files.deliver(&report))?;
     Ok(report)

@@ -327,14 +327,19 @@ impl Scenario {
     /// If no scenario has this name (the message gives the nearest name), the file does not exist,
     /// or the file has a mistake.
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
-        let path = Path::new(name);
-        if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
-            return Self::parse(name, &read(path)?);
+        if is_file(name) {
+            return Self::parse(name, &read(Path::new(name))?);
         }
         let text = text_of(name, BUILT_IN)
             .map_err(|error| LabError::usage(format!("{error}; a file ends in .toml")))?;
         Self::parse(name, text)
     }
+}
+
+/// Whether the name of a scenario is a path: it has a separator, or ends in `.toml`.
+pub(crate) fn is_file(name: &str) -> bool {
+    let path = Path::new(name);
+    path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1
 }
 
 /// Reads the text of a scenario file of any form.

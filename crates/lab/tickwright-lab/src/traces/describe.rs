@@ -1,6 +1,6 @@
 //! `tickwright describe`: prints one page about the timers of a program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tickwright_trace::Profile;
@@ -65,6 +65,10 @@ impl Experiment for DescribeArgs {
 
     fn workload(&self, input: &Input) -> String {
         input.workload(None, &self.parameters(input))
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        vec![self.trace.trace.as_path()]
     }
 
     fn is_timed(&self) -> bool {

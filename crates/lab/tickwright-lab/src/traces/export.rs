@@ -60,9 +60,7 @@ impl ExportArgs {
             let why = "a Parquet file is binary: name a file with --out FILE.parquet";
             return Err(LabError::usage(why));
         }
-        if output::is_same_file(out, &self.trace) {
-            return Err(LabError::usage("--out names the trace itself: name another file"));
-        }
+        output::keep_inputs("--out", out, &[&self.trace])?;
         let file = TextFile::open(out)?;
         let mut damage = None;
         file.write_with(|to| {

@@ -65,9 +65,7 @@ impl ImportArgs {
         let cannot =
             |error: &dyn core::fmt::Display| LabError::usage(format!("'{name}' cannot be read: {error}"));
         let out = self.out()?;
-        if output::is_same_file(&out, &self.from) {
-            return Err(LabError::usage("--out names the source itself: name another file"));
-        }
+        output::keep_inputs("--out", &out, &[&self.from])?;
         let from = if self.from == Path::new("-") {
             Unpacked::new(BufReader::new(io::stdin()))
         } else {

@@ -8,7 +8,7 @@ mod data;
 mod verdict;
 
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -238,6 +238,10 @@ impl Experiment for RecommendArgs {
 
     fn workload(&self, plan: &Plan) -> String {
         plan.replay.input.workload(self.seed(plan), &self.parameters(plan))
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        self.source.as_deref().into_iter().collect()
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {

@@ -13,6 +13,7 @@ mod run;
 mod tables;
 
 use core::time::Duration;
+use std::path::Path;
 
 use clap::Args;
 
@@ -107,6 +108,10 @@ impl Experiment for ReplayArgs {
 
     fn workload(&self, plan: &Plan) -> String {
         plan.input.workload(self.seed(plan), &self.parameters(plan))
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        vec![self.trace.trace.as_path()]
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {

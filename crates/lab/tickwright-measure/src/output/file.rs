@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use self::whole::{Draft, in_place};
 use crate::error::LabError;
 use crate::interrupt;
-use crate::text::Plain;
+use crate::text::{self, Plain};
 
 /// An opened output.
 #[derive(Debug)]
@@ -44,10 +44,26 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || end_of_links(path).is_ok_and(is_one)
 }
 
-/// Whether two paths lead to one file that exists, through links too.
-#[must_use]
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+/// Checks that an output replaces no file that the command reads. Symbolic links are followed. An
+/// input `-` is standard input.
+///
+/// # Errors
+/// A usage error that names `flag`, the option of the output, and the file.
+pub fn keep_inputs(flag: &str, out: &Path, inputs: &[&Path]) -> Result<(), LabError> {
+    let end = |path: &Path| path.canonicalize().ok().filter(|end| end.is_file());
+    let dash = Path::new("-");
+    let Some(to) = end(out).filter(|_| out != dash) else { return Ok(()) };
+    let is_read = |from: &&Path| {
+        let from = if *from == dash { Path::new("/dev/stdin") } else { *from };
+        end(from).is_some_and(|from| from == to)
+    };
+    if !inputs.iter().any(is_read) {
+        return Ok(());
+    }
+    let file = text::name(&out.display().to_string());
+    Err(LabError::usage(format!(
+        "{flag} names '{file}', which the command reads: name another file; nothing was run"
+    )))
 }
 
 /// A file that is written beside the report and opened before the run. The file appears complete or

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::file::{Sink, TextFile, is_stdout, place};
+use super::file::{Sink, TextFile, is_stdout, keep_inputs, place};
 use super::print;
 use crate::error::LabError;
 use crate::render;
@@ -76,14 +76,15 @@ impl OutputArgs {
     }
 
     /// Opens the outputs that were requested. Existing files keep their content until a report
-    /// replaces it.
+    /// replaces it. `inputs` are the files that the command reads. No output can be one of them.
     ///
     /// # Errors
-    /// If a path cannot be written, or two outputs have the same path.
-    pub fn open(&self) -> Result<Outputs, LabError> {
+    /// If a path cannot be written, is an input, or is the path of two outputs.
+    pub fn open(&self, inputs: &[&Path]) -> Result<Outputs, LabError> {
         let mut open: Vec<(&str, &Path, Writer)> = Vec::new();
         for (flag, path, writer) in self.all() {
             let Some(path) = path else { continue };
+            keep_inputs(flag, path, inputs)?;
             open.iter().try_for_each(|(other, there, _)| apart((other, there), (flag, path)))?;
             open.push((flag, path, writer));
         }

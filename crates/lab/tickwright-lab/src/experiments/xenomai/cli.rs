@@ -1,7 +1,7 @@
 //! `tickwright reproduce xenomai` as an experiment.
 
 use core::time::Duration;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -129,6 +129,10 @@ impl Experiment for XenomaiArgs {
     fn workload(&self, plan: &Plan) -> String {
         let params = serde_json::to_string(&plan.params).unwrap_or_default();
         format!("{params}\n{}", workload::words(None, &self.parameters(plan)))
+    }
+
+    fn inputs(&self) -> Vec<&Path> {
+        self.scenario.as_deref().into_iter().collect()
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Lane>, LabError> {

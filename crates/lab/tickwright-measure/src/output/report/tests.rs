@@ -28,7 +28,7 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
             svg: Some(folder.join("r.svg")),
             ..OutputArgs::default()
         };
-        let files = args.open().unwrap();
+        let files = args.open(&[]).unwrap();
         let delivered = files.deliver(&Report { interrupted, ..report() });
         assert_eq!(matches!(delivered, Err(LabError::Interrupted)), interrupted);
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
@@ -60,17 +60,47 @@ fn two_outputs_in_one_place_are_refused() {
         OutputArgs { json: dash(), csv: dash(), ..OutputArgs::default() },
         OutputArgs { markdown: dash(), svg: dash(), ..OutputArgs::default() },
     ] {
-        let error = args.open().unwrap_err();
+        let error = args.open(&[]).unwrap_err();
         assert!(error.to_string().contains("standard output"), "{error}");
     }
     let folder = Folder::new("same");
     let plain = Some(folder.join("r"));
     let detour = Some(folder.join(".").join("r"));
-    let error =
-        OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }.open().unwrap_err().to_string();
+    let error = OutputArgs { csv: plain, markdown: detour, ..OutputArgs::default() }
+        .open(&[])
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--csv and --markdown") && error.contains("nothing was run"), "{error}");
-    assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open().unwrap().terminal());
-    assert!(OutputArgs::default().open().unwrap().terminal());
+    assert!(!OutputArgs { svg: dash(), ..OutputArgs::default() }.open(&[]).unwrap().terminal());
+    assert!(OutputArgs::default().open(&[]).unwrap().terminal());
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused_and_left_as_it_is() {
+    let folder = Folder::new("input");
+    let [input, link, other] = ["r.json", "link", "other"].map(|name| folder.join(name));
+    std::fs::write(&input, "precious").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&input, &link).unwrap();
+    let detour = folder.join(".").join("r.json");
+    let mut ways = vec![input.clone(), detour];
+    ways.extend(cfg!(unix).then_some(link));
+    for way in ways {
+        let some = || Some(way.clone());
+        for (flag, args) in [
+            ("--json", OutputArgs { json: some(), ..OutputArgs::default() }),
+            ("--csv", OutputArgs { csv: some(), ..OutputArgs::default() }),
+            ("--markdown", OutputArgs { markdown: some(), ..OutputArgs::default() }),
+            ("--svg", OutputArgs { svg: some(), ..OutputArgs::default() }),
+        ] {
+            let error = args.open(&[&other, &input]).unwrap_err();
+            assert_eq!(error.code(), 2);
+            let said = error.to_string();
+            assert!(said.starts_with(flag) && said.contains("which the command reads"), "{said}");
+            args.open(&[&other]).unwrap();
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&input).unwrap(), "precious");
 }
 
 #[test]
@@ -83,7 +113,7 @@ fn a_condition_decides_after_the_report_is_written() {
             fail_if: vec![condition.parse().unwrap()],
             ..OutputArgs::default()
         };
-        let delivered = args.open().unwrap().deliver(&report());
+        let delivered = args.open(&[]).unwrap().deliver(&report());
         assert_eq!(Report::read(&json).unwrap(), report());
         delivered
     };
@@ -117,11 +147,11 @@ fn a_result_without_a_plot_refuses_a_picture_and_still_writes_the_rest() {
     let [json, svg] = ["r.json", "r.svg"].map(|name| folder.join(name));
     let args = OutputArgs { json: Some(json.clone()), svg: Some(svg.clone()), ..OutputArgs::default() };
     let plain = Report { sections: Vec::new(), ..report() };
-    let refused = args.open().unwrap().deliver(&plain).unwrap_err();
+    let refused = args.open(&[]).unwrap().deliver(&plain).unwrap_err();
     assert!(refused.to_string().contains("this result has no plot"), "{refused}");
     assert!(!svg.exists() && json.exists());
     // A run that was stopped before its first figure only counts as interrupted.
-    let partial = args.open().unwrap().deliver(&Report { interrupted: true, ..plain });
+    let partial = args.open(&[]).unwrap().deliver(&Report { interrupted: true, ..plain });
     assert!(matches!(partial, Err(LabError::Interrupted)));
     assert!(std::fs::read_to_string(&svg).unwrap().contains("Nothing was measured"));
 }
