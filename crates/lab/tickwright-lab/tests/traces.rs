@@ -73,7 +73,7 @@ fn a_profile_needs_no_trace() {
     folder.write("p.toml", "timers = 20\nexpire = 1\ncancel = 1\ndelays = [{ ms = 100 }]\n");
     let text = folder.good("recommend p.toml --rounds 1 --structures heap4,list --markdown");
     holds(&text, &["## Verdict", "| fastest of ours |"]);
-    holds(&folder.page("describe p.toml"), &["pending timers: 20 (p99 20"]);
+    holds(&folder.page("describe p.toml"), &["pending timers: median 20 (p99 20"]);
     folder.write("p.toml", "timers = 20\n");
     folder.refused("recommend p.toml", &["'p.toml': no wait ends"]);
     folder.refused("recommend", &["name a trace or a profile"]);
@@ -216,6 +216,32 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
     let said = stderr(&output);
     assert!(said.contains("cannot be imported") && !said.contains("taken for"), "{said}");
     assert_eq!((output.status.code(), folder.read("mine.twt").as_str()), (Some(2), "precious"));
+}
+
+/// Three thousand time-outs of epoll, one timer of `timeout`, and a queue that has no event.
+#[test]
+fn a_filter_that_leaves_nothing_or_too_little_is_named() {
+    let folder = Folder::new("filter");
+    let waits = csv().replace(",worker,0,,", ",worker,0,epoll,");
+    folder.write("one.csv", waits.clone() + "4000000000,arm,9000,5000000000,,timeout,0,posix-timer,\n");
+    folder.good("import one.csv");
+    for command in ["describe", "recommend", "replay"] {
+        let none = ["--base '!epoll,!posix-timer' leaves no event of one.twt", "epoll (6000 events)"];
+        folder.refused(&format!("{command} one.twt --base !epoll,!posix-timer"), &none);
+    }
+    for more in ["", "--base !epoll"] {
+        let said = folder.page(&format!("recommend one.twt {more}"));
+        assert!(!said.contains("of a CPU") && !said.contains("fastest of ours"), "{said}");
+    }
+    let said = folder.page("recommend one.twt");
+    holds(&said, &["Too few timers to recommend: beside waits, timers were started once", "needs 100"]);
+    let said = folder.page("recommend one.twt --base !epoll");
+    holds(&said, &["Too short to judge: 1 events in ", "--base '!epoll' leaves 1 of 6001 events"]);
+    holds(&said, &["no wait ended"]);
+    assert!(!said.contains("end by"), "no share of an empty base: {said}");
+    let replayed = folder.page("replay one.twt --base !epoll --rounds 1 --structures heap4/slab");
+    let (_, tables) = replayed.split_once(" All operations ").unwrap();
+    assert!(!tables.contains('%'), "{replayed}");
 }
 
 #[test]

@@ -136,21 +136,26 @@ fn series(data: &Described) -> Vec<Series> {
 
 /// The workload in one line.
 pub(super) fn workload_line(profile: &Profile) -> String {
-    let all = profile.arms + profile.rearms;
     let p = &profile.population;
     let top: u64 = profile.delays.top.iter().map(|share| share.count).sum();
+    let by = |count| percent(count, ends(profile));
+    let all = [by(profile.fires), by(profile.cancels), by(profile.rearms)];
+    let ended = match all {
+        [Some(expiry), Some(cancel), Some(rearm)] => {
+            format!("of all waits {expiry} end by expiry, {cancel} by cancel, {rearm} by re-arm")
+        }
+        _ => "no wait ended".into(),
+    };
+    let top = percent(top, profile.arms + profile.rearms);
     format!(
-        "pending timers: {} (p99 {}, max {}); a second {} arms and {} re-arms; of all waits {} end by expiry, {} by cancel, {} by re-arm; {} distinct delays, the top five are {}",
+        "pending timers: median {} (p99 {}, max {}); a second {} arms and {} re-arms; {ended}; {} distinct delays{}",
         Format::Thousands.write(p.p50 as f64),
         Format::Thousands.write(p.p99 as f64),
         Format::Thousands.write(p.max as f64),
         rate(profile.arms, profile),
         rate(profile.rearms, profile),
-        percent(profile.fires, ends(profile)),
-        percent(profile.cancels, ends(profile)),
-        percent(profile.rearms, ends(profile)),
         profile.delays.distinct,
-        percent(top, all),
+        top.map_or(String::new(), |top| format!(", the top five are {top}")),
     )
 }
 
@@ -159,13 +164,13 @@ fn ends(profile: &Profile) -> u64 {
     profile.fires + profile.cancels + profile.rearms
 }
 
-/// A part of a whole, in percent.
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+/// A part of a whole, in percent. `None` if the whole is empty.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-fn percent(part: u64, whole: u64) -> String {
-    Format::Percent.write(share(part, whole))
+fn percent(part: u64, whole: u64) -> Option<String> {
+    share(part, whole).map(|share| Format::Percent.write(share))
 }
 
 /// How many a second.
@@ -230,7 +235,7 @@ fn rates(profile: &Profile) -> Section {
         ("of these periodic", profile.periodic_fires, Some(profile.periodic_fires)),
     ];
     for (name, count, part) in rows {
-        let part = part.map(|part| share(part, all));
+        let part = part.and_then(|part| share(part, all));
         table.row([name.into(), count.into(), rate(count, profile).into(), Cell::from(part)]);
     }
     Section::new("Operations").table(table)
@@ -334,10 +339,9 @@ fn threads(profile: &Profile) -> Option<Section> {
         let name = if thread.name.is_empty() { "unknown" } else { &thread.name };
         table.row([name.into(), thread.arms.into(), thread.cancels.into(), thread.fires.into()]);
     }
-    let remote = format!(
-        "{} of cancels and re-arms come from another thread than the arm.",
-        percent(profile.remote, profile.cancels + profile.rearms)
-    );
+    let remote = percent(profile.remote, profile.cancels + profile.rearms).map_or(String::new(), |part| {
+        format!("{part} of cancels and re-arms come from another thread than the arm.")
+    });
     known.then(|| Section::new("Threads").table(table).text(remote))
 }
 

@@ -111,6 +111,15 @@ pub(crate) struct Found {
     /// A queue of an event loop, and the wait whose time-out repeats the earliest deadline of that
     /// queue.
     pub(crate) repeats: Option<[String; 2]>,
+    /// The queues of all events that were read, also of those that `--base` leaves out, and the
+    /// number of events of each.
+    queues: Vec<(String, u64)>,
+    /// The number of times that a timer was armed, or that a timer fired if that is more, as with
+    /// periodic timers. Time-outs of waits do not count. Set if the events were
+    /// [described](Input::describe).
+    pub(crate) starts: u64,
+    /// How many events `--base` leaves, in words.
+    pub(crate) filter: Option<String>,
 }
 
 /// The number of events and the time span of a trace, for the queues that count.
@@ -238,6 +247,7 @@ impl Input {
         let mut reader = open(path)?;
         let mut left = most;
         let mut is_cut = false;
+        let mut queues = [0_u64; 256];
         // The value is `None` if `each` has ended the walk.
         let ended = loop {
             if interrupt::requested() {
@@ -250,6 +260,9 @@ impl Input {
                         let base = known.get(usize::from(event.base));
                         bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
+                    for event in reader.events_of_block() {
+                        queues[usize::from(event.base)] += 1;
+                    }
                     let wanted = reader.events_of_block().iter().filter(counts);
                     let flow = wanted.copied().try_for_each(|event| {
                         is_cut |= left == 0;
@@ -276,7 +289,12 @@ impl Input {
             _ => None,
         };
         let notes = cut.into_iter().chain(wrong).map(|note| format!("{}: {note}", self.name())).collect();
-        let found = found(&reader, notes);
+        let mut found = found(&reader, notes);
+        let named = |(at, count): (usize, u64)| {
+            let base = found.header.bases.get(at).map_or("of no name", |base| &base.name);
+            (base.to_owned(), count)
+        };
+        found.queues = queues.into_iter().enumerate().filter(|(_, count)| *count > 0).map(named).collect();
         let unknown = |base: &&String| {
             let base = base.strip_prefix('!').unwrap_or(base);
             !reader.header().bases.iter().any(|known| known.name == base)
@@ -390,18 +408,33 @@ impl Input {
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
+        // By queue: how often a timer was armed, and how often one fired.
+        let mut starts = [[0_u64; 2]; 256];
         let (mut events, mut begun, mut last) = (0, None, Ns::MIN);
         let mut found = self.walk(&mut |event, is_beyond| {
             events += 1;
             begun.get_or_insert(event.time);
             last = last.max(event.time);
             used[usize::from(event.base)] = true;
+            let [armed, fired] = &mut starts[usize::from(event.base)];
+            *armed += u64::from(event.what.armed().is_some());
+            *fired += u64::from(event.what == What::Fire);
             if !is_beyond {
                 describer.push(event);
             }
             ControlFlow::Continue(())
         })?;
         found.whole = Extent { events, span_ns: begun.map_or(0, |begun| last.abs_diff(begun)) };
+        let is_wait =
+            |at: usize| found.header.bases.get(at).is_some_and(|base| WAITS.contains(&base.name.as_str()));
+        let of_timers = starts.iter().enumerate().filter(|(at, _)| !is_wait(*at)).map(|(_, both)| both);
+        let [armed, fired] = of_timers.fold([0_u64; 2], |sum, both| [sum[0] + both[0], sum[1] + both[1]]);
+        found.starts = armed.max(fired);
+        if !self.bases().is_empty() {
+            let all: u64 = found.queues.iter().map(|(_, count)| count).sum();
+            let names = name(&self.bases().join(","));
+            found.filter = Some(format!("--base '{names}' leaves {events} of {all} events"));
+        }
         let bases = found.header.bases.iter().zip(&used).filter(|(_, used)| **used);
         let bases: Vec<&str> = bases.map(|(base, _)| base.name.as_str()).collect();
         found.waits_alone = !bases.is_empty() && bases.iter().all(|base| WAITS.contains(base));
@@ -410,9 +443,20 @@ impl Input {
         found.repeats = of_loop.zip(wait).map(|(of_loop, wait)| [of_loop, wait]);
         let profile = describer.finish(&found.threads, &found.sites);
         if profile.events == 0 {
-            return Err(LabError::usage(format!("{} has no events: nothing was recorded", self.name())));
+            return Err(LabError::usage(self.without_events(&found)));
         }
         Ok((profile, found))
+    }
+
+    /// Returns why no event is left: nothing was recorded, or `--base` leaves every queue out.
+    fn without_events(&self, found: &Found) -> String {
+        let file = self.name();
+        if self.bases().is_empty() || found.queues.is_empty() {
+            return format!("{file} has no events: nothing was recorded");
+        }
+        let queues = found.queues.iter().map(|(queue, count)| format!("{queue} ({count} events)"));
+        let (names, queues) = (name(&self.bases().join(",")), queues.collect::<Vec<_>>().join(", "));
+        format!("--base '{names}' leaves no event of {file}, which has {queues}")
     }
 }
 

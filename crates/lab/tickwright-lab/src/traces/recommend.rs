@@ -163,6 +163,7 @@ impl Schedule {
             rounds_until: self.at(timed, 1.0),
             end: self.at(called, 1.0),
             whole: self.at(1.0, 1.0),
+            needs_enough: true,
         }
     }
 
@@ -172,8 +173,15 @@ impl Schedule {
         let whole = self.at(1.0, 1.0);
         let time = whole.checked_sub(now)? / left.max(1) as u64;
         let at = |percent: u64| now + time / 100 * percent;
-        let (operations, always) = (COPIED, 0);
-        Some(Limits { operations, always, compare_until: at(50), rounds_until: at(90), end: at(100), whole })
+        Some(Limits {
+            operations: COPIED,
+            always: 0,
+            compare_until: at(50),
+            rounds_until: at(90),
+            end: at(100),
+            whole,
+            needs_enough: false,
+        })
     }
 }
 

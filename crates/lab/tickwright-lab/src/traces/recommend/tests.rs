@@ -44,6 +44,7 @@ fn replayed(rows: &str) -> Replayed {
         profile,
         whole: Extent { events: 900, span_ns: 1_000_000_000 },
         replayed: 900,
+        starts: 600,
         counts,
         tick_ns: 1_000_000,
         scale: 1,
@@ -311,6 +312,24 @@ fn a_trace_that_is_too_short_is_not_judged() {
     let said = |span_ns| changed(|own| (own.whole, own.replayed) = (Extent { events: 77, span_ns }, 77));
     assert!(said(9_999_999).starts_with("Too short to judge: 77 events in 10.00 ms"), "{}", said(9_999_999));
     assert!(said(10_000_000).contains("saves"), "{}", said(10_000_000));
+}
+
+/// A single timer, such as that of `timeout`, lets no trace of waits get a verdict.
+#[test]
+fn a_trace_with_few_timers_is_not_judged() {
+    let said = |starts| changed(|own| own.starts = starts);
+    let few = "Too few timers to recommend: beside waits, timers were started once, and a verdict needs 100";
+    assert!(said(1).starts_with(few), "{}", said(1));
+    assert!(said(99).contains("started 99 times"), "{}", said(99));
+    assert!(said(100).contains("saves"), "{}", said(100));
+    let own = Replayed {
+        starts: 1,
+        filter: Some("--base '!epoll' leaves 2 of 900 events".into()),
+        ..replayed(ROWS)
+    };
+    let text = page(&plan("binary-heap", EXACT), &Data { own, more: Vec::new() });
+    assert!(text.contains("started once (--base '!epoll' leaves 2 of 900 events), and"), "{text}");
+    assert!(text.contains("Next, the timers of the kernel") && !text.contains("of a CPU"), "{text}");
 }
 
 #[test]
@@ -669,7 +688,7 @@ fn copies_are_replayed_unless_the_beginning_of_a_trace_has_fewer_timers() {
     let scales = |data: &Data| data.more.iter().map(|more| more.scale).collect::<Vec<_>>();
     let arm = |at: i64, delay| Event::new(at, at as u64, What::Arm { deadline: at + delay, period: 0 });
     // 100 timers are pending, from the beginning to the end.
-    let steady: Vec<Event> = (0..1000).map(|at| arm(at * 1000, 100_000)).collect();
+    let steady: Vec<Event> = (0..1000).map(|at| arm(at * 20_000, 2_000_000)).collect();
     let (data, notes) = ran(steady.clone(), None);
     assert_eq!((scales(&data), notes.contains("not replayed")), (vec![4, 16, 64], false), "{notes}");
     assert_eq!(data.more[0].rows.len(), 1);

@@ -143,20 +143,10 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// A trace that is shorter than this does not show the share of a CPU.
-const SHORTEST_NS: u64 = 10_000_000;
-
 /// Returns the verdict in one sentence, and whether it asks for a change.
 fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (String, bool) {
     let (best, asked) = (choice.best, choice.asked);
     let id = best.structure.id;
-    if data.whole.span_ns < SHORTEST_NS {
-        let (events, span) = (data.whole.events, span(data.whole.span_ns as f64));
-        return (
-            format!("Too short to judge: {events} events in {span}. Record for a second or more."),
-            false,
-        );
-    }
     let of_best = data.cpu_percent(best);
     let share = percent(of_best);
     let Some(current) = choice.current else {
@@ -207,8 +197,8 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
         let current = plan.known_by.sentence(plan.current);
         vec![Finding::stated("the verdict", words), Finding::stated("the current structure", current)]
     };
-    if own.waits_alone {
-        return vec![Finding::stated("the verdict", WAITS_ALONE), Finding::stated("next", next_steps())];
+    if let Some(words) = no_verdict(own) {
+        return vec![Finding::stated("the verdict", words), Finding::stated("next", next_steps())];
     }
     if own.ranked().is_empty() {
         return stated("interrupted before the first round: nothing was measured");
@@ -244,6 +234,11 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
 const WAITS_ALONE: &str = "Only waits and sleeps were seen: nothing can be said about timers that the \
     program manages itself.";
 
+/// Returns why there is no verdict, whatever the structures would cost.
+fn no_verdict(own: &Replayed) -> Option<String> {
+    if own.waits_alone { Some(WAITS_ALONE.into()) } else { own.too_little() }
+}
+
 /// Returns what the user can do after this verdict.
 fn next_steps() -> String {
     let steps = remedies("PROGRAM").map(|step| format!("Next, {step}."));
@@ -266,7 +261,7 @@ pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Se
     let verdict = findings.first().map_or("", |finding| &finding.here);
     let front = Section::new("Verdict").text(verdict);
     let workload = Section::new("Workload").text(workload_line(&own.profile)).text(touched(&own.profile));
-    if own.waits_alone {
+    if no_verdict(own).is_some() {
         return vec![front.text(next_steps()), workload];
     }
     let front = front.text(plan.known_by.sentence(plan.current));

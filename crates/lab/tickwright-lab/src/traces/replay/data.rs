@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use tickwright_trace::Profile;
 
+use crate::render::Format;
 use crate::stats::{self, Interval, Summary};
 use crate::structures::registry::Structure;
 use crate::traces::decode::Counts;
@@ -41,7 +42,17 @@ pub(crate) struct Limits {
     pub(crate) end: u64,
     /// The time by which the run that contains this replay ends.
     pub(crate) whole: u64,
+    /// Whether a workload that [shows too little](Data::too_little) is not replayed.
+    pub(crate) needs_enough: bool,
 }
+
+/// A trace that is shorter than this does not show the share of a CPU.
+pub(crate) const SHORTEST_NS: u64 = 10_000_000;
+
+/// A trace with fewer starts of timers gets no verdict. If timers start at random, the rate of n
+/// starts is uncertain by 2/sqrt(n). With 100 starts, this is 20 %, the margin of a tie. A program
+/// that only a wrapper such as `timeout` gives a timer has one start.
+pub(crate) const FEWEST_STARTS: u64 = 100;
 
 /// The result of a replay.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +69,10 @@ pub(crate) struct Data {
     pub(crate) gaps: Gaps,
     /// Whether the trace has only waits.
     pub(crate) waits_alone: bool,
+    /// The number of times that a timer was armed, or fired if that is more. Waits do not count.
+    pub(crate) starts: u64,
+    /// How many events `--base` leaves, in words.
+    pub(crate) filter: Option<String>,
     /// The number of operations of each kind.
     pub(crate) counts: Counts,
     /// By kind, the operations of `counts` that run before the clock starts, because they fill the
@@ -146,6 +161,35 @@ impl Row {
 }
 
 impl Data {
+    /// Returns why the workload shows too little for a verdict: it is too short, or has too few
+    /// timers.
+    pub(crate) fn too_little(&self) -> Option<String> {
+        let filter = self.filter.as_ref().map_or(String::new(), |filter| format!(" ({filter})"));
+        let Extent { events, span_ns } = self.whole;
+        if span_ns < SHORTEST_NS {
+            let span = Format::Span.write(span_ns as f64);
+            return Some(format!(
+                "Too short to judge: {events} events in {span}{filter}. Record for a second or more."
+            ));
+        }
+        let few = self.starts < FEWEST_STARTS;
+        few.then(|| {
+            let times = match self.starts {
+                1 => "once".to_owned(),
+                starts => format!("{starts} times"),
+            };
+            format!(
+                "Too few timers to recommend: beside waits, timers were started {times}{filter}, and a verdict needs \
+                 {FEWEST_STARTS} starts. Record for longer, or record what was not seen."
+            )
+        })
+    }
+
+    /// Returns the share of one CPU of a row, if the trace is long enough to show it.
+    pub(crate) fn shown_percent(&self, row: &Row) -> Option<f64> {
+        (self.whole.span_ns >= SHORTEST_NS).then(|| self.cpu_percent(row))
+    }
+
     /// Returns the number of timed operations, by kind.
     pub(crate) fn timed_kinds(&self) -> [u64; 4] {
         core::array::from_fn(|kind| self.counts.kinds[kind].saturating_sub(self.untimed[kind]))

@@ -52,7 +52,8 @@ const MOST_TICKS_AT_END: u64 = 2_000_000;
 const CALLED: u64 = 1 << 17;
 
 /// Runs a replay. Without limits the replay takes as long as it needs. With limits, a trace that
-/// has only waits is not replayed, because such a replay leads to no recommendation.
+/// has only waits, or too few timers, is not replayed, because such a replay leads to no
+/// recommendation.
 ///
 /// # Errors
 /// If the trace cannot be read, an answer is wrong (the error describes the first one), or the
@@ -63,9 +64,11 @@ pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Res
     lab.notes.extend(found.notes);
     let tick_ns = plan.tick_ns.unwrap_or_else(|| suitable_tick(&plan.input, &profile));
     let (unseen, gaps, waits_alone) = (found.header.unseen, found.gaps, found.waits_alone);
-    let (scale, whole) = (plan.scale, found.whole);
-    let mut data = Data { profile, whole, unseen, gaps, waits_alone, tick_ns, scale, ..Data::default() };
-    if waits_alone && limits.is_some() {
+    let (scale, whole, starts, filter) = (plan.scale, found.whole, found.starts, found.filter);
+    let mut data =
+        Data { profile, whole, unseen, gaps, waits_alone, starts, filter, tick_ns, scale, ..Data::default() };
+    let no_verdict = |limits: Limits| waits_alone || limits.needs_enough && data.too_little().is_some();
+    if limits.is_some_and(no_verdict) {
         return Ok(data);
     }
     let mut steps = Steps::of(plan, limits, tick_ns, &data.profile, lab.meter);

@@ -121,7 +121,7 @@ fn times(data: &Data) -> Section {
             Cell::from(interval.map(|interval| interval.low)),
             Cell::from(interval.map(|interval| interval.high)),
             Cell::from(ranked.first().and_then(|best| row.ratio(best)).map(|ratio| ratio.median)),
-            data.cpu_percent(row).into(),
+            data.shown_percent(row).into(),
             Cell::from(row.worst()),
             row.bytes.into(),
             row.idle_wakes.into(),

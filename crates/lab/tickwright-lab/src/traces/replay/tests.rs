@@ -196,6 +196,7 @@ const FREE: Limits = Limits {
     rounds_until: u64::MAX,
     end: u64::MAX,
     whole: u64::MAX,
+    needs_enough: false,
 };
 
 const SERVER: &str = "timers = 200\nexpire = 10\ncancel = 90\ndelays = [{ ms = 2000 }]";
