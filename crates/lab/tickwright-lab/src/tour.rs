@@ -145,12 +145,13 @@ impl TourArgs {
         }
         let advice = advice::advice(&reports);
         let Some(merged) = page::merged(name, &reports, &advice) else { return Ok(()) };
+        let meaning = page::meaning(&reports);
         let front = page::front(&merged, parts, &reports, &advice);
         let all = iter::once(front).chain(reports).map(|report| (report.experiment.clone(), report));
         let all: Vec<_> = all.collect();
         let shown = page.map_or(Ok(()), |page| page.write(&render::html(&all)));
         if shown.is_ok() {
-            say(&(page::conclusion(&advice) + &page::next(&self.out)));
+            say(&(meaning + &page::conclusion(&advice) + &page::next(&self.out)));
         } else if !self.full {
             // The page could not be written to any file.
             all.iter().for_each(|(_, report)| say(&render::text(report)));

@@ -22,7 +22,9 @@ use crate::format::Format;
 use crate::host::Host;
 use crate::interrupt;
 use crate::output::{OutputArgs, command_line};
-use crate::result::{Finding, Label, Report, SCHEMA, Section, Series, default, findings_table, workload};
+use crate::result::{
+    Claim, Finding, Label, Report, SCHEMA, Section, Series, default, findings_table, workload,
+};
 
 /// What a run is allowed to use: a clock, other resources, and a list for notes.
 pub struct Lab<'m> {
@@ -134,6 +136,9 @@ pub fn conduct_plan<E: Experiment>(
     let mut lab = Lab { meter, notes: host.doubts(), interrupted: false };
     let data = experiment.run(plan, &mut lab)?;
     let findings = experiment.findings(plan, &data);
+    if findings.iter().any(|finding| finding.claim().is_some()) {
+        lab.notes.push(Claim::MEANING.into());
+    }
     Ok(Report {
         schema: SCHEMA,
         experiment: experiment.name(),

@@ -7,7 +7,7 @@ use crate::experiment::Parameters;
 use crate::experiments::row::Part;
 use crate::output::command_line;
 use crate::render::{self, Format};
-use crate::result::{Finding, Labels, Plot, Report, Section, Table, labels};
+use crate::result::{Claim, Finding, Labels, Plot, Report, Section, Table, labels};
 
 /// Limits of a small picture: curves, and columns. A part whose headline takes two lines has one
 /// curve.
@@ -22,17 +22,9 @@ const WIDTH: usize = 98;
 pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut lines = Vec::new();
     if let Some(headline) = report.findings.first() {
-        let verdict = headline.conclusion();
-        let said = verdict.is_empty() || headline.here.contains(verdict);
-        let verdict = if said { String::new() } else { format!("; {verdict}") };
-        let here = format!("here: {}{verdict}", headline.here);
-        let published = headline.published.as_ref().map(|words| format!("published: {words}"));
-        match published {
-            Some(words) if (words.chars().count() + here.chars().count()) < WIDTH => {
-                lines.push(format!("{words}; {here}"));
-            }
-            published => lines.extend(published.into_iter().chain([here])),
-        }
+        let both = headline.lines();
+        let joined = both.join("; ");
+        if joined.chars().count() < WIDTH + 2 { lines.push(joined) } else { lines.extend(both) }
     }
     if let Some(plot) = report.plots().find(|plot| plot.has_course()) {
         lines.extend(render::sparks(plot, COLUMNS, CURVES + 1 - lines.len().clamp(1, CURVES)));
@@ -51,12 +43,19 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     out
 }
 
+/// Returns the line before the conclusion. It says what the words about published claims mean, or
+/// is empty if no report has such words.
+pub(super) fn meaning(reports: &[Report]) -> String {
+    let has_claim = |report: &Report| report.findings.first().is_some_and(|first| first.claim().is_some());
+    if reports.iter().any(has_claim) { format!("Note: {}.\n", Claim::MEANING) } else { "\n".into() }
+}
+
 /// Formats the advice on which structure to use. A line that is too long continues, indented, on
 /// the next line.
 pub(super) fn conclusion(advice: &[Advice]) -> String {
     let line = |advice: &Advice| render::filled(&format!("  {}", advice.line())) + "\n";
     let lines: String = advice.iter().map(line).collect();
-    if lines.is_empty() { lines } else { format!("\nOn this machine, in ns an operation\n{lines}") }
+    if lines.is_empty() { lines } else { format!("On this machine, in ns an operation\n{lines}") }
 }
 
 /// States where the files are and which command to run next.

@@ -60,6 +60,10 @@ impl Claim {
         }
     }
 
+    /// What [`words`](Self::words) mean, for every output that shows them.
+    pub const MEANING: &'static str =
+        "a published claim is a direction, such as which is faster; its size counts only where it is named";
+
     /// Returns the answer in words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -90,6 +94,17 @@ impl Finding {
     #[must_use]
     pub fn conclusion(&self) -> &'static str {
         self.claim().map_or(self.verdict.words(), Claim::words)
+    }
+
+    /// Returns the published result, if there is one, and the result of this run with its
+    /// conclusion: one line each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let conclusion = self.conclusion();
+        let is_said = conclusion.is_empty() || self.here.contains(conclusion);
+        let conclusion = if is_said { String::new() } else { format!("; {conclusion}") };
+        let published = self.published.iter().map(|words| format!("published: {words}"));
+        published.chain([format!("here: {}{conclusion}", self.here)]).collect()
     }
 
     /// Creates a finding about a ratio of times. The verdict is faster, slower, or no difference

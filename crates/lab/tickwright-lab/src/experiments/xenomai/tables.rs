@@ -109,14 +109,17 @@ fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
     match ranked(lanes).as_slice() {
         [] => Finding::stated(about, "nothing was measured").judged(Verdict::NotShown),
         [(only, ns)] => Finding::stated(about, format!("only {} ran: {ns:.0} ns a tick", only.structure.id)),
-        [(best, ns), (next, _), ..] => {
-            let words = |x: f64| {
-                format!("{} {ns:.0} ns a tick, next {} {x:.2}x", best.structure.id, next.structure.id)
-            };
-            let slower = stats::ratios(&next.per_tick, &best.per_tick).map_or(1.0, |ratio| ratio.median);
+        [(best, ns), (next, next_ns), ..] => {
+            let [one, other] = [best, next].map(|lane| lane.structure.id);
+            let mut here = format!("{one} {ns:.0} ns a tick, next {other} {next_ns:.0} ns");
+            // The medians of all slices order the structures. The ratio is a median too, of the
+            // slices side by side, so it can be the other way round for structures that tie.
+            if let Some(ratio) = stats::ratios(&next.per_tick, &best.per_tick) {
+                here += &format!("; slice by slice, {other} takes {:.2}x the time of {one}", ratio.median);
+            }
             match stats::ratios(&best.per_tick, &next.per_tick) {
-                Some(ratio) => Finding::ratio(about, ratio, words(slower)),
-                None => Finding::stated(about, words(slower)).judged(Verdict::NotShown),
+                Some(ratio) => Finding::ratio(about, ratio, here),
+                None => Finding::stated(about, here).judged(Verdict::NotShown),
             }
         }
     }
@@ -257,9 +260,11 @@ fn compared(plan: &Plan, lanes: &[Lane], findings: &[Finding]) -> Section {
     } else {
         String::new()
     };
-    Section::new("In short")
-        .table(findings_table("a tick", Format::Ratio, &ratios))
-        .text(format!("{}: {}.\n{clock}", answer.about, answer.here))
+    Section::new("In short").table(findings_table("a tick", Format::Ratio, &ratios)).text(format!(
+        "{}\n{}\n{clock}",
+        answer.about,
+        answer.lines().join("\n")
+    ))
 }
 
 /// A figure that was published and is also measured here.

@@ -60,6 +60,9 @@ pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<F
     all
 }
 
+/// The beginning of the headline.
+const QUESTION: &str = "does the delta list lose at up to";
+
 /// Returns whether the list loses to the best other back end at any of a device's populations. The
 /// run shows that the list does not lose only if the largest of these populations was measured, and
 /// no interval extends beyond a tie.
@@ -76,7 +79,7 @@ fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
         Verdict::NotShown
     };
     let [least, most] = [least, most].map(|ratio| Format::Ratio.write(ratio));
-    let about = format!("does the delta list lose at up to {} time-outs?", published.handful);
+    let about = format!("{QUESTION} {} time-outs?", published.handful);
     let from = slower_from(besides).map_or(String::new(), |n| format!(", slower from {n} on"));
     let here = format!("{least} to {most} of the best other back end's time{from}");
     Some(Finding::stated(about, here).published(format!("\"{}\"", published.claim)).judged(verdict))
@@ -115,8 +118,12 @@ pub(super) fn sections(
          the wheel's firing includes its ticks without a time-out. Published: {}.",
         published.source
     );
-    let mut all =
-        vec![Section::new("").text(about), beside(published, findings), nodes(plan, published, data)];
+    let mut all = vec![Section::new("").text(about)];
+    // A run without the list has no headline.
+    all.extend(findings.iter().find(|finding| finding.about.starts_with(QUESTION)).map(|headline| {
+        Section::new("In short").text(format!("{}\n{}", headline.about, headline.lines().join("\n")))
+    }));
+    all.extend([beside(published, findings), nodes(plan, published, data)]);
     let series: Vec<Series> = data.cells.iter().flat_map(|cell| cell.series(&plan.subjects)).collect();
     for name in OPERATIONS.into_iter().chain([LIFE]) {
         let of: Vec<&Series> = series.iter().filter(|series| series.name == name).collect();

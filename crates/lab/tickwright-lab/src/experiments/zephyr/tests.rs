@@ -95,6 +95,9 @@ fn the_report_shows_published_and_own_figures() {
     sections.pop();
     insta::assert_snapshot!(render::sections(&sections));
     assert_eq!(args.series(&plan, &data).len(), 3 * 4 * 4);
+    let text = render::sections(&sections);
+    let verdict = "does the delta list lose at up to 32 time-outs?\npublished: \"";
+    assert!(text.contains(verdict) && text.contains("; the published claim "), "{text}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Axis, Claim, Finding, Plot, Series, Unit};
+use crate::result::{Axis, Finding, Plot, Series, Unit};
 use crate::stats::Verdict;
 use crate::tour::advice::tests::longest as longest_advice;
 use crate::tour::plan;
@@ -30,6 +30,20 @@ fn found(name: &'static str, curves: usize) -> Report {
     }
 }
 
+/// Returns a report whose headline says that a published claim holds.
+fn found_held() -> Report {
+    let mut report = found("x", 1);
+    report.findings[0].verdict = Verdict::Held;
+    report
+}
+
+#[test]
+fn the_words_about_a_published_claim_are_explained_where_they_are() {
+    let said = meaning(&[found("x", 1), found_held()]);
+    assert!(said.contains("a published claim is a direction") && said.lines().count() == 1, "{said}");
+    assert_eq!(meaning(&[found("x", 1)]), "\n", "a ratio by itself does not say what was claimed");
+}
+
 #[test]
 fn a_part_is_its_question_its_answer_and_a_small_picture() {
     insta::assert_snapshot!(block("hold", "which structure is fastest?", &found("bench hold", 4)));
@@ -52,7 +66,8 @@ fn the_page_has_at_most_sixty_lines() {
     let parts: String = plan().iter().map(longest).collect();
     let advice = longest_advice();
     // Four lines precede the parts: the command that runs, and three lines about the host.
-    let page = parts + &conclusion(&advice) + &next(Path::new("page.html"));
+    let said = meaning(&[found("x", 1), found_held()]);
+    let page = parts + &said + &conclusion(&advice) + &next(Path::new("page.html"));
     let lines = 4 + page.lines().count();
     assert!(lines <= 60, "{lines} lines:\n{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 110), "{page}");

@@ -4,7 +4,7 @@ use super::super::accepted;
 use super::*;
 use crate::experiment::conduct_plan;
 use crate::render;
-use crate::result::{Finding, Report};
+use crate::result::{Claim, Finding, Report};
 use crate::stats::Verdict;
 
 /// Returns the report of a run whose clock advances by 25 ns at each reading; all times follow from
@@ -20,9 +20,13 @@ fn the_report_of_an_instrumented_run() {
     insta::assert_snapshot!(render::sections(&report.sections));
     let headline = &report.findings[0];
     assert_eq!(headline.verdict, Verdict::NoDifferenceShown);
-    assert_eq!(headline.here, "heap2/hook 152 ns a tick, next rb/hook 1.00x");
+    assert_eq!(
+        headline.here,
+        "heap2/hook 152 ns a tick, next rb/hook 152 ns; slice by slice, rb/hook takes 1.00x the time of heap2/hook"
+    );
     let published = headline.published.as_deref();
     assert_eq!(published, Some("Core i7: heap2 419 ns a tick, rb-cached 1.12x, rb 1.14x"));
+    assert!(report.notes.iter().any(|note| note == Claim::MEANING), "{:?}", report.notes);
     assert_eq!(accepted(&report), Ok(()));
     let inserts = report.series.iter().find(|series| series.name == "insert").expect("it was timed");
     assert_eq!(inserts.samples, [25.0; 8]);
@@ -57,15 +61,26 @@ fn the_answer_follows_the_figures() {
     said(&[], "nothing was measured", Verdict::NotShown);
     said(&[&[300.0; 8]], &format!("only {a} ran: 300 ns a tick"), Verdict::Stated);
     // A difference of 10 % is a tie, even if it is steady.
-    let tie = format!("{b} 100 ns a tick, next {a} 1.10x");
+    let first = |one: &str, other: &str, ns: f64, ratio: &str| {
+        format!(
+            "{one} 100 ns a tick, next {other} {ns} ns; slice by slice, {other} takes {ratio}x the time of {one}"
+        )
+    };
+    let tie = first(b, a, 110.0, "1.10");
     said(&[&[110.0; 8], &[100.0; 8]], &tie, Verdict::NoDifferenceShown);
     // The difference is large, but not in every round.
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
-    let words = format!("{a} 100 ns a tick, next {b} 3.00x");
+    let words = first(a, b, 300.0, "3.00");
     said(&[&[100.0; 8], &wild], &words, Verdict::NoDifferenceShown);
     // Too few rounds.
     said(&[&[100.0; 3], &[300.0; 3]], &words, Verdict::NoDifferenceShown);
-    let least = format!("{a} 100 ns a tick, next {c} 1.50x");
+    // The ratio of the slices can be below 1, although the median of all slices is higher.
+    let uneven: [&[f64]; 2] = [
+        &[100.0, 100.0, 100.0, 100.0, 100.0, 400.0, 400.0, 400.0],
+        &[90.0, 90.0, 110.0, 110.0, 110.0, 300.0, 300.0, 300.0],
+    ];
+    said(&uneven, &first(a, b, 110.0, "0.90"), Verdict::NoDifferenceShown);
+    let least = first(a, c, 150.0, "1.50");
     let three: [&[f64]; 3] = [&[100.0; 8], &[200.0; 8], &[150.0; 8]];
     said(&three, &least, Verdict::Faster);
     let others: Vec<_> = concluded(&three)[1..3].iter().map(|f| (f.about.clone(), f.verdict)).collect();
