@@ -133,6 +133,9 @@ fn the_experiment_writes_its_slices_in_every_mode() {
         folder.good(&line);
         let rows = folder.read("r.csv");
         assert_eq!(rows.lines().filter(|row| row.contains(",tick,ns,")).count(), 2 * 8, "{rows}");
+        // The verdict and its published figure are in the table too.
+        let verdict = rows.lines().find(|row| row.contains("the structure with the cheapest")).unwrap();
+        holds(verdict, &["\"Core i7: heap2 419 ns a tick, "]);
         assert_eq!(folder.json("r.json")["command"], format!("tickwright {line}"));
     }
 }
@@ -163,7 +166,7 @@ fn the_scheduler_experiment_shows_the_published_times_beside_its_own() {
     let rows = folder.read("r.csv");
     let times = rows
         .lines()
-        .filter(|row| row.contains("\"mode\"") || row.contains("faithful") || row.contains("ours"));
+        .filter(|row| row.contains(",sample,") && (row.contains("faithful") || row.contains("ours")));
     assert_eq!(times.count(), 4 * 2 * 2 * 2, "{rows}");
 }
 
@@ -187,7 +190,7 @@ fn results_go_to_files_beside_the_tables() {
     assert_eq!(report["series"][0]["samples"].as_array().unwrap().len(), 6);
     assert!(report["host"]["cores"].as_u64() >= Some(1));
     let rows = folder.read("r.csv");
-    let heading = "schema,experiment,series,unit,per,n,scenario,structure,sample,value,interrupted\n";
+    let heading = "schema,experiment,series,unit,per,n,scenario,structure,sample,value,interrupted,kind,";
     assert!(rows.starts_with(heading), "{rows:.200}");
 }
 
@@ -293,10 +296,10 @@ fn an_attack_has_a_row_per_call() {
     holds(&folder.good(&format!("{line} --pattern same-tick,edges8")), &["advance(64)"]);
     let rows = folder.read("a.csv");
     let heading =
-        "schema,experiment,series,unit,per,calls,figure,n,pattern,structure,sample,value,interrupted\n";
+        "schema,experiment,series,unit,per,calls,figure,n,pattern,structure,sample,value,interrupted,kind,";
     assert!(rows.starts_with(heading), "{rows}");
     // There are four figures for each of six kinds of calls, under two attacks.
-    assert_eq!(rows.lines().count(), 1 + 4 * 6 * 2);
+    assert_eq!(rows.lines().filter(|row| row.contains(",false,sample,")).count(), 4 * 6 * 2);
 }
 
 #[test]

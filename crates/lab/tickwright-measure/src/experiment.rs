@@ -81,6 +81,12 @@ pub trait Experiment {
         Vec::new()
     }
 
+    /// Returns the series that the run will measure, without samples, so that a condition about
+    /// another series is refused before the run. An empty list means that they are not known yet.
+    fn expected(&self, _plan: &Self::Plan) -> Vec<Series> {
+        Vec::new()
+    }
+
     /// Whether the run reads the clock. If so, the report states the cost of a reading.
     fn is_timed(&self) -> bool {
         true
@@ -167,6 +173,7 @@ pub fn conduct_plan<E: Experiment>(
 pub fn execute<E: Experiment>(experiment: &E, output: &OutputArgs) -> Result<(), LabError> {
     let plan = experiment.plan()?;
     let files = output.open(&experiment.inputs())?;
+    files.expect(&experiment.expected(&plan))?;
     let report = conduct_plan(experiment, &plan, &OsClock::start())?;
     files.deliver(&report)
 }

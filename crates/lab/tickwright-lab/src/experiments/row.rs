@@ -86,6 +86,7 @@ fn conduct<A: Args + Experiment>(
     let asked = A::from_arg_matches(arguments).map_err(|error| LabError::Command(error.to_string()))?;
     let plan = asked.plan()?;
     let files = output.map(|output| output.open(&asked.inputs())).transpose()?;
+    files.iter().try_for_each(|files| files.expect(&asked.expected(&plan)))?;
     let report = conduct_plan(&asked, &plan, meter)?;
     files.map_or(Ok(()), |files| files.deliver(&report))?;
     Ok(report)

@@ -9,7 +9,7 @@ use super::file::{Sink, TextFile, is_stdout, keep_inputs, place};
 use super::print;
 use crate::error::LabError;
 use crate::render;
-use crate::result::{Condition, Report, write_csv};
+use crate::result::{Condition, Report, Series, write_csv};
 
 /// The outputs to which a run writes its report. Without any of them, the run prints tables.
 #[derive(Debug, Clone, Default, Args)]
@@ -182,6 +182,17 @@ impl Outputs {
         });
         written.reduce(Result::and).unwrap_or(Ok(()))?;
         if report.interrupted { Err(LabError::Interrupted) } else { self.judge(report) }
+    }
+
+    /// Checks before a run that each condition of `--fail-if` is about one of the series that the
+    /// run will measure. An empty list means that they are not known.
+    ///
+    /// # Errors
+    /// A usage error that names what a condition could be about.
+    pub fn expect(&self, series: &[Series]) -> Result<(), LabError> {
+        let mut known = self.fail_if.iter().filter(|_| !series.is_empty());
+        let checked = known.try_for_each(|condition| condition.check(series));
+        checked.map_err(|why| LabError::usage(format!("{why}; nothing was run")))
     }
 
     /// Returns an error if a condition of `--fail-if` is fulfilled.

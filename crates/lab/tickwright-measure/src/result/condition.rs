@@ -3,6 +3,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::collections::BTreeSet;
 
 use super::{Label, Report, Series, Unit};
 use crate::stats::{mean, quantile, summarise};
@@ -18,9 +19,9 @@ pub struct Condition {
     labels: Vec<(String, String)>,
     /// One of [`SIGNS`].
     sign: &'static str,
-    /// The limit in the unit of the series: ns, bytes, or none.
+    /// The limit in the unit of the series, such as ns.
     limit: f64,
-    unit: Option<Unit>,
+    unit: Unit,
 }
 
 /// The statistic of a series that the condition compares.
@@ -42,7 +43,7 @@ const FORM: &str =
     "a condition is like 'p99(insert) > 200ns' or 'median(hold[structure=wheel/slab]) > 1.5us'";
 
 /// Units that a limit can have, with their factors.
-const UNITS: [(&str, Unit, f64); 9] = [
+const UNITS: [(&str, Unit, f64); 12] = [
     ("ns", Unit::Ns, 1.0),
     ("us", Unit::Ns, 1e3),
     ("ms", Unit::Ns, 1e6),
@@ -52,6 +53,9 @@ const UNITS: [(&str, Unit, f64); 9] = [
     ("MiB", Unit::Bytes, 1_048_576.0),
     ("%", Unit::Percent, 1.0),
     ("x", Unit::Ratio, 1.0),
+    ("count", Unit::Count, 1.0),
+    ("instructions", Unit::Instructions, 1.0),
+    ("/s", Unit::PerSecond, 1.0),
 ];
 
 impl FromStr for Condition {
@@ -78,16 +82,19 @@ impl FromStr for Condition {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         };
         let labels = labels.split(',').filter(|pair| !pair.trim().is_empty()).map(label);
+        let labels = labels.collect::<Result<_, _>>()?;
         let signed = SIGNS.into_iter().find_map(|sign| Some((sign, rest.trim().strip_prefix(sign)?)));
         let (sign, limit) = signed.ok_or_else(|| wrong("no <, <=, > or >="))?;
-        let (limit, unit) =
-            number(limit.trim()).ok_or_else(|| wrong("the limit is no number with a unit"))?;
+        let (limit, unit) = number(limit.trim()).ok_or_else(|| {
+            let units = UNITS.map(|(name, _, _)| name).join(", ");
+            wrong(&format!("the limit is no number with a unit, one of {units}"))
+        })?;
         Ok(Self {
             text: text.to_owned(),
             statistic,
             at,
             series: series.trim().to_owned(),
-            labels: labels.collect::<Result<_, _>>()?,
+            labels,
             sign,
             limit,
             unit,
@@ -95,18 +102,13 @@ impl FromStr for Condition {
     }
 }
 
-/// Parses a number and its unit. Returns the number without scaling it by the unit.
-fn number(text: &str) -> Option<(f64, Option<Unit>)> {
+/// Parses a number and its unit. Returns the number in the unit of series.
+fn number(text: &str) -> Option<(f64, Unit)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number: f64 = number.parse().ok()?;
-    match unit.trim() {
-        "" => Some((number, None)),
-        unit => {
-            let &(_, unit, factor) = UNITS.iter().find(|(name, _, _)| *name == unit)?;
-            Some((number * factor, Some(unit)))
-        }
-    }
+    let &(_, unit, factor) = UNITS.iter().find(|(name, _, _)| *name == unit.trim())?;
+    Some((number * factor, unit))
 }
 
 impl Statistic {
@@ -148,22 +150,28 @@ impl Condition {
     /// Returns the series that fulfil the condition, each with its figure.
     ///
     /// # Errors
+    /// The errors of [`check`](Self::check).
+    pub fn fulfilled<'r>(&self, report: &'r Report) -> Result<Vec<(&'r Series, f64)>, String> {
+        self.check(&report.series)?;
+        let about = report.series.iter().filter(|series| self.is_about(series));
+        let valued = about.filter_map(|series| Some((series, self.statistic.of(&series.samples)?)));
+        Ok(valued.filter(|(_, value)| self.holds(*value)).collect())
+    }
+
+    /// Checks that the condition is about at least one of `all`, whose samples do not matter.
+    ///
+    /// # Errors
     /// If no series has this name and these labels (the message lists the existing ones), or the
     /// limit's unit differs from the series' unit.
-    pub fn fulfilled<'r>(&self, report: &'r Report) -> Result<Vec<(&'r Series, f64)>, String> {
-        let mut found = Vec::new();
-        let mut any = false;
-        for series in report.series.iter().filter(|series| self.is_about(series)) {
-            any = true;
-            if self.unit.is_some_and(|unit| unit != series.unit) {
-                return Err(format!("'{self}': {} is not in the unit of the limit", series.title()));
-            }
-            let Some(value) = self.statistic.of(&series.samples) else { continue };
-            if self.holds(value) {
-                found.push((series, value));
-            }
+    pub fn check(&self, all: &[Series]) -> Result<(), String> {
+        let mut about = all.iter().filter(|series| self.is_about(series)).peekable();
+        if about.peek().is_none() {
+            return Err(format!("'{self}': there is no such series; {}", self.others(all)));
         }
-        if any { Ok(found) } else { Err(format!("'{self}': there is no such series; {}", names(report))) }
+        match about.find(|series| series.unit != self.unit) {
+            Some(series) => Err(format!("'{self}': {} is not in the unit of the limit", series.title())),
+            None => Ok(()),
+        }
     }
 
     /// A condition that does not name the label `at` is about the percentile of its statistic. A
@@ -178,12 +186,30 @@ impl Condition {
     }
 }
 
-/// Returns the names of a report's series, each name once.
-fn names(report: &Report) -> String {
-    let mut names: Vec<&str> = report.series.iter().map(|series| series.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    format!("those of this result are: {}", names.join(", "))
+impl Condition {
+    /// Returns what the condition could be about: the values of the labels of the series with its
+    /// name, or else the names of all series.
+    fn others(&self, all: &[Series]) -> String {
+        let named: Vec<&Series> = all.iter().filter(|series| series.name == self.series).collect();
+        if named.is_empty() {
+            let names: BTreeSet<&str> = all.iter().map(|series| series.name.as_str()).collect();
+            let names: Vec<&str> = names.into_iter().collect();
+            return format!("those of this result are: {}", names.join(", "));
+        }
+        let keys: BTreeSet<&String> = named.iter().flat_map(|series| series.labels.keys()).collect();
+        let values = |key: &&String| {
+            // In the order of the series, in which numbers ascend.
+            let mut values: Vec<String> = Vec::new();
+            for value in named.iter().filter_map(|series| series.labels.get(*key)).map(Label::to_string) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            format!("{key} {}", values.join(", "))
+        };
+        let labels: Vec<String> = keys.iter().map(values).collect();
+        format!("the labels of {} are: {}", self.series, labels.join("; "))
+    }
 }
 
 impl fmt::Display for Condition {

@@ -1,7 +1,8 @@
 use super::*;
 use crate::format::Format;
 use crate::output::folder::Folder;
-use crate::result::{Axis, Plot, Section, Series, Unit, labels};
+use crate::result::{Axis, Claim, Finding, Plot, Section, Series, Unit, labels};
+use crate::stats::{Interval, Summary, Verdict, summarise};
 
 fn report() -> Report {
     let of = |structure: &'static str| labels([("structure", structure.into()), ("n", 500_u32.into())]);
@@ -13,6 +14,16 @@ fn report() -> Report {
     let axes = (Axis::log("timers", Format::Count), Axis::log("ns", Format::Ns));
     let plot = Plot::new("Insert", axes.0, axes.1).curve("rb, slab", [(500.0, 1.75)]);
     report.sections = vec![Section::new("Insert").text("Nothing is wrong.").plot(plot)];
+    let interval = Interval { low: 0.25, high: 1.0, coverage: 0.96 };
+    let figure = Summary { median: 0.5, interval, ..summarise([0.5]).unwrap() };
+    report.findings = vec![
+        Finding::stated("order", "reversed").published("as inserted").judged(Verdict::Missed),
+        Finding { figure: Some(figure), ..Finding::stated("rb to list", "half") }
+            .judged(Verdict::Faster)
+            .published("2x")
+            .claimed(Claim::Holds)
+            .labelled(labels([("n", 500_u32.into()), ("beside", "list".into())])),
+    ];
     report
 }
 
@@ -34,11 +45,14 @@ fn every_form_of_a_report_says_whether_it_is_whole() {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
         assert_eq!(Report::read(&json).unwrap(), Report { interrupted, ..report() });
         let lines = format!(
-            "2,bench test,insert,ns,operation,500,\"rb, slab\",1,1.5,{interrupted}\n\
-             2,bench test,insert,ns,operation,500,\"rb, slab\",2,2,{interrupted}\n\
-             2,bench test,alive,count,,,,1,3,{interrupted}\n"
+            "2,bench test,insert,ns,operation,500,\"rb, slab\",1,1.5,{interrupted},sample,,,,,,,,\n\
+             2,bench test,insert,ns,operation,500,\"rb, slab\",2,2,{interrupted},sample,,,,,,,,\n\
+             2,bench test,alive,count,,,,1,3,{interrupted},sample,,,,,,,,\n\
+             2,bench test,,,,,,,,{interrupted},finding,order,as inserted,reversed,,,,missed,fails\n\
+             2,bench test,,,,500,,,0.5,{interrupted},finding,rb to list,2x,half,0.25,1,,faster,holds\n"
         );
-        let heading = "schema,experiment,series,unit,per,n,structure,sample,value,interrupted\n";
+        let heading = "schema,experiment,series,unit,per,n,structure,sample,value,interrupted,kind,about,\
+                       published,here,low,high,bound,verdict,claim\n";
         assert_eq!(read(&csv), format!("{heading}{lines}"));
         assert_eq!(read(&markdown).contains("**Interrupted**"), interrupted);
         assert!(read(&folder.join("r.svg")).ends_with("</svg>\n"));
@@ -50,7 +64,9 @@ fn a_report_without_samples_has_a_row_that_says_whether_it_is_whole() {
     let mut out = Vec::new();
     write_csv(&Report { interrupted: true, ..crate::result::empty("bench test") }, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert_eq!(text, "schema,experiment,series,unit,per,sample,value,interrupted\n2,bench test,,,,,,true\n");
+    let (heading, row) = text.split_once('\n').unwrap();
+    assert!(heading.starts_with("schema,experiment,series,unit,per,sample,value,interrupted,kind,about,"));
+    assert_eq!(row, "2,bench test,,,,,,true,none,,,,,,,,\n");
 }
 
 #[test]
@@ -121,7 +137,7 @@ fn a_condition_decides_after_the_report_is_written() {
     let failed = deliver("max(insert) >= 2ns").unwrap_err();
     assert_eq!(failed.code(), 1);
     assert!(failed.to_string().contains("insert (n 500, structure rb, slab) has 2.0"), "{failed}");
-    assert_eq!(deliver("max(none) > 2").unwrap_err().code(), 2);
+    assert_eq!(deliver("max(none) > 2count").unwrap_err().code(), 2);
 }
 
 #[test]

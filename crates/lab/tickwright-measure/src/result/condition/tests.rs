@@ -25,7 +25,7 @@ fn fulfilled(condition: &str) -> Vec<(String, f64)> {
 fn series_are_chosen_by_name_and_labels_and_judged_by_a_statistic() {
     assert_eq!(fulfilled("p99(hold) > 200ns"), [("wheel/slab".to_owned(), 990.0)]);
     assert_eq!(fulfilled("max(hold)>=100ns").len(), 2);
-    assert_eq!(fulfilled("min(hold[structure=list/slab]) < 2"), [("list/slab".to_owned(), 1.0)]);
+    assert_eq!(fulfilled("min(hold[structure=list/slab]) < 2ns"), [("list/slab".to_owned(), 1.0)]);
     assert_eq!(fulfilled("median(hold[structure=wheel/slab, n=16]) > 0.5us").len(), 1);
     assert_eq!(fulfilled("mean(hold) <= 50.5 ns"), [("list/slab".to_owned(), 50.5)]);
     assert_eq!(fulfilled("max(memory) >= 2KiB").len(), 1);
@@ -65,6 +65,7 @@ fn a_condition_that_cannot_be_read_says_why() {
         ("p99(a) = 5", "no <"),
         ("p99(a) > 5 parsecs", "no number with a unit"),
         ("p99(a) > ns", "no number with a unit"),
+        ("p99(a) > 200", "one of ns, us, ms, s, B, KiB, MiB, %, x, count, instructions, /s"),
     ] {
         let error = text.parse::<Condition>().unwrap_err();
         assert!(error.contains(why) && error.contains(FORM), "{text}: {error}");
@@ -74,8 +75,10 @@ fn a_condition_that_cannot_be_read_says_why() {
 #[test]
 fn a_condition_about_nothing_names_what_there_is() {
     let about = |text: &str| text.parse::<Condition>().unwrap().fulfilled(&report()).unwrap_err();
-    let error = about("p99(insert) > 5");
+    let error = about("p99(insert) > 5ns");
     assert!(error.contains("no such series") && error.contains("hold, memory"), "{error}");
-    assert!(about("p99(hold[structure=heap]) > 5").contains("no such series"));
+    let error = about("p99(hold[structure=heap]) > 5ns");
+    let labels = "the labels of hold are: n 16; structure list/slab, wheel/slab";
+    assert!(error.contains("no such series") && error.contains(labels), "{error}");
     assert!(about("max(memory) > 5ns").contains("not in the unit"));
 }
