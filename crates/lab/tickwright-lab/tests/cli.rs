@@ -94,6 +94,57 @@ fn a_mistake_in_a_scenario_file_names_file_line_and_key() {
     folder.refused("bench periodic other.toml", &["two scenarios", "'periodic'", "'other.toml'"]);
 }
 
+/// Each kind of file names the command that reads it.
+#[test]
+fn a_file_of_another_kind_is_named_with_its_command() {
+    let folder = Folder::new("kinds");
+    folder.write("p.toml", "timers = 20\nexpire = 1\ndelays = [{ ms = 100 }]\n");
+    folder.write("s.toml", good("list --scenario periodic"));
+    folder.write("a.toml", good("list --scenario adversary"));
+    folder.write("x.toml", good("list --scenario xenomai"));
+    let profile = "'p.toml' is a profile, which `tickwright recommend p.toml`, `describe` and `replay` read";
+    let scenario = "'s.toml' is a scenario, which `tickwright bench s.toml` reads";
+    let attacks = "'a.toml' is a file of attacks, which `tickwright bench --worst a.toml` reads";
+    let ticks = "`tickwright reproduce xenomai --scenario x.toml` reads";
+    for (command, own) in [
+        ("bench", "s.toml"),
+        ("bench --worst", "a.toml"),
+        ("reproduce xenomai --scenario", "x.toml"),
+        ("recommend", "p.toml"),
+        ("describe", "p.toml"),
+    ] {
+        let files = [("p.toml", profile), ("s.toml", scenario), ("a.toml", attacks), ("x.toml", ticks)];
+        for (file, words) in files.into_iter().filter(|(file, _)| *file != own) {
+            folder.refused(&format!("{command} {file}"), &[words, "; this command takes "]);
+        }
+    }
+    folder.good("export sample:bind9 --out t.csv");
+    folder.good("import t.csv");
+    let trace = "'t.twt' cannot be read: it is a trace of timers, which `tickwright describe`, ";
+    for command in ["report", "show", "compare t.twt", "reproduce xenomai --scenario"] {
+        let output = folder.run(&format!("{command} t.twt"));
+        failed(command, &output, &["it is a trace of timers, which `tickwright describe`, `recommend`"]);
+    }
+    folder.refused("report t.twt", &[trace]);
+    folder.write("b.json", b"\xff\xfe\x00");
+    folder.refused("show b.json", &["it is no text in UTF-8"]);
+}
+
+/// A scenario needs no prose, and a short run says what it left out.
+#[test]
+fn a_scenario_without_an_analysis_runs_and_a_short_run_says_so() {
+    let folder = Folder::new("short");
+    let own = good("list --scenario periodic");
+    let (before, after) = own.split_once("analysis = \"\"\"").unwrap();
+    let (_, after) = after.split_once("\"\"\"").unwrap();
+    folder.write("s.toml", format!("{before}{after}"));
+    let line = "bench s.toml --quick --rounds 1 --operations 10 --structures list/hook";
+    let said = folder.good(line);
+    holds(&said, &["a short run, as --quick says: at most 9 rounds of 10k operations", "up to 10k"]);
+    holds(&said, &["; periodic without n="]);
+    assert!(!good(SHORT).contains("short run"));
+}
+
 #[test]
 fn a_wrong_request_leaves_no_file() {
     let folder = Folder::new("none");
@@ -257,6 +308,47 @@ fn a_condition_decides_the_exit_code() {
     let output = folder.run(&short("--fail-if min(pop~and~insert[structure=list/slab])~>=~0ns"));
     assert_eq!(output.status.code(), Some(1));
     assert!(!output.stdout.is_empty(), "the result is printed first");
+}
+
+/// A limit that no result can answer is refused before the run, which prints its tables first.
+#[test]
+fn a_condition_about_nothing_is_refused_before_the_run() {
+    let none = ["there is no such series", "nothing was run"];
+    let labels = "the labels of pop and insert are: n 2, 16; scenario periodic; structure ";
+    refused(
+        SHORT,
+        &[
+            (
+                "--fail-if p99(insrt)~>~5ns",
+                &[&none[..], &["those of this result are: ", "pop and insert"]].concat(),
+            ),
+            ("--fail-if p99(pop~and~insert[n=17])~>~5ns", &[&none[..], &[labels]].concat()),
+            ("--fail-if p99(pop~and~insert)~>~5B", &["is not in the unit of the limit", "nothing was run"]),
+            ("--fail-if p99(pop~and~insert)~>~5", &["no number with a unit, one of ns, us, ms, s, B"]),
+        ],
+    );
+    let others = [
+        "replay sample:bind9",
+        "recommend sample:bind9",
+        "reproduce xenomai",
+        "reproduce zephyr",
+        "reproduce asterisk",
+        "bench --memory",
+        #[cfg(target_os = "linux")]
+        "latency",
+        #[cfg(target_os = "linux")]
+        "latency versus-cyclictest",
+    ];
+    for line in others {
+        refused(line, &[("--fail-if p99(insrt)~>~5ns", &none)]);
+    }
+    // What is there is not refused.
+    let line = "replay sample:bind9 --rounds 1 --structures heap4/slab";
+    good(&format!("{line} --fail-if max(insert[at=max,structure=heap4/slab])~>~1000s"));
+    good("reproduce asterisk --n 100 --rounds 1 --structures list --fail-if max(add[n=100])~>~1000s");
+    good("bench --memory --n 500 --structures list/hook --fail-if max(pending)~>~1MiB");
+    good("reproduce zephyr --n 1,2 --rounds 1 --operations 10 --fail-if max(insert[order=rising])~>~1000s");
+    good("reproduce xenomai --mode virtual --duration 1ms --fail-if max(ticks)~>~1000000count");
 }
 
 #[test]

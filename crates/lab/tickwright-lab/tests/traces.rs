@@ -198,13 +198,26 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
         .refused("import mine.csv --out ./mine.csv", &["--out names './mine.csv', which the command reads"]);
     assert_eq!(folder.read("mine.csv"), csv());
     let guessed = "it was taken for text of the Linux kernel's timer events: --source names another";
-    let cases: [(&str, &[u8], &[&str]); 5] = [
+    let cases: [(&str, &[u8], &[&str]); 8] = [
         ("no.txt", b"nothing of a timer\n", &["'no.txt' cannot be imported: line 1: no line is a", guessed]),
         ("calls.txt", b"1795218604.8 close(3) = 0\n", &["it lists system calls", "perf record -a"]),
         // A packed source is read without unpacking it first.
         ("bad.gz", b"\x1f\x8b\x08rubbish", &["'bad.gz' cannot be read: it cannot be unpacked"]),
         ("bad.csv", b"time_ns,kind,timer\n5,melt,7\n", &["line 2: kind is 'melt'"]),
         ("none.txt", b"", &["it is empty"]),
+        ("heading.csv", b"time_ns,kind,timer\n", &["'heading.csv' cannot be imported: it has 0 events"]),
+        (
+            "time.csv",
+            b"time,kind,timer\n5,fire,7\n",
+            &[
+                "line 1: there is no column 'time_ns': it has time,kind,timer, and the columns are time_ns,kind",
+            ],
+        ),
+        (
+            "unit.csv",
+            b"time_ns,kind,timer,deadline_ns\n5,arm,7,5 ms\n",
+            &["line 2: deadline_ns is '5 ms': invalid digit"],
+        ),
     ];
     for (name, content, words) in cases {
         folder.write(name, content);

@@ -19,15 +19,23 @@ pub const SHORT: u64 = 1 << 20;
 /// The error of the system, or an error if the file is too long or is not text.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let _at_once = interrupt::at_once();
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let from: &mut dyn Read =
         if path == Path::new("-") { &mut io::stdin().lock() } else { &mut File::open(path)? };
-    BufReader::new(from).take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    BufReader::new(from).take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.starts_with(TRACE) {
+        let what =
+            "it is a trace of timers, which `tickwright describe`, `recommend`, `replay` and `export` read";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    if bytes.len() as u64 > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8"))
 }
+
+/// The first bytes of a trace file.
+const TRACE: &[u8] = b"\x89TWT\r\n";
 
 /// Returns `text` with its control characters escaped. An escape sequence would otherwise reach the
 /// terminal. Characters that change the writing direction are escaped too, because they reorder the

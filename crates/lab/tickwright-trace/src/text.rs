@@ -280,7 +280,9 @@ fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
     let names = from.headers().map_err(|error| wrong_at(error, 1))?.clone();
     let has = |name: &str| names.iter().any(|known| known == name);
     if let Some(missing) = ["time_ns", "kind", "timer"].into_iter().find(|name| !has(name)) {
-        return Err(TraceError::Line { line: 1, what: format!("there is no column '{missing}'") });
+        let own = cut(&names.iter().take(20).collect::<Vec<_>>().join(","));
+        let what = format!("there is no column '{missing}': it has {own}, and the columns are {COLUMNS}");
+        return Err(TraceError::Line { line: 1, what });
     }
     let has_deadlines = has("deadline_ns");
     let mut record = csv::StringRecord::new();
@@ -298,10 +300,29 @@ fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
                 let what = format!("it has {} fields, the first line has {}", record.len(), names.len());
                 return Err(TraceError::Line { line, what });
             }
-            None => Found::Row(record.deserialize(Some(&names)).map_err(wrong)?, has_deadlines),
+            None => {
+                let row = record.deserialize(Some(&names));
+                Found::Row(row.map_err(|error| wrong_value(error, &names, &record))?, has_deadlines)
+            }
         };
         put(found).map_err(|what| TraceError::Line { line, what })??;
     }
+}
+
+/// The most characters of a name or value of a file that an error repeats.
+const MOST_SHOWN: usize = 120;
+
+fn cut(text: &str) -> String {
+    text.chars().take(MOST_SHOWN).collect()
+}
+
+/// Returns the error for a row that has a value that cannot be read, with the name of its column.
+fn wrong_value(error: csv::Error, names: &csv::StringRecord, row: &csv::StringRecord) -> TraceError {
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else { return wrong(error) };
+    let at = err.field().and_then(|at| usize::try_from(at).ok());
+    let Some((name, value)) = at.and_then(|at| names.get(at).zip(row.get(at))) else { return wrong(error) };
+    let what = format!("{} is '{}': {}", cut(name), cut(value), err.kind());
+    TraceError::Line { line: error.position().map_or(0, csv::Position::line), what }
 }
 
 fn wrong(error: csv::Error) -> TraceError {
@@ -309,14 +330,7 @@ fn wrong(error: csv::Error) -> TraceError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => TraceError::Io(error),
         csv::ErrorKind::Utf8 { .. } => TraceError::Line { line, what: "it is not UTF-8".into() },
-        csv::ErrorKind::Deserialize { err, .. } => {
-            let field = err.field().and_then(|at| usize::try_from(at).ok());
-            let what = match field {
-                Some(at) => format!("field {}: {}", at + 1, err.kind()),
-                None => err.kind().to_string(),
-            };
-            TraceError::Line { line, what }
-        }
+        csv::ErrorKind::Deserialize { err, .. } => TraceError::Line { line, what: err.kind().to_string() },
         _ => TraceError::Line { line, what: "it cannot be read as CSV".into() },
     }
 }

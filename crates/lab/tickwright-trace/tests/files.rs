@@ -389,13 +389,21 @@ fn text_to_a_full_disk_is_an_error() {
 #[test]
 fn a_wrong_line_is_named() {
     let error = |text: &str| from_csv(text.as_bytes(), &header(), Vec::new()).unwrap_err().to_string();
-    assert_eq!(error("kind,timer\n"), "line 1: there is no column 'time_ns'");
+    let missing = error("kind,timer,time\n");
+    assert!(
+        missing.starts_with(
+            "line 1: there is no column 'time_ns': it has kind,timer,time, and the columns are "
+        )
+    );
+    assert!(missing.len() < 300 && error(&format!("{},timer\n", "x".repeat(9000))).len() < 300, "{missing}");
     let names = "timer,kind,time_ns\n";
     assert_eq!(error(&format!("{names}1,arm,2\n")), "line 2: an event 'arm' needs deadline_ns");
     let wrong = "line 3: kind is 'start', not arm, rearm, cancel, fire, lost or remark";
     assert_eq!(error(&format!("{names}1,fire,2\n1,start,2\n")), wrong);
     assert_eq!(error(&format!("{names},fire,2\n")), "line 2: an event 'fire' needs a timer");
-    assert_eq!(error(&format!("{names}x,fire,2\n")), "line 2: field 1: invalid digit found in string");
+    assert_eq!(error(&format!("{names}x,fire,2\n")), "line 2: timer is 'x': invalid digit found in string");
+    let late = "time_ns,kind,timer,deadline_ns\n1,arm,2,5\n1,arm,2,5 ms\n";
+    assert_eq!(error(late), "line 3: deadline_ns is '5 ms': invalid digit found in string");
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }
 

@@ -160,6 +160,10 @@ fn the_guess_is_as_lenient_as_the_parsers() {
         ("kind,time_ns,timer\narm,1,2\n", Source::Csv),
         ("\"kind\",\"time_ns\",\"timer\"\n\"arm\",1,2\n", Source::Csv),
         ("time_ns , kind , timer\n", Source::Csv),
+        ("time,kind,timer,deadline\n5,arm,1,9\n", Source::Csv),
+        ("Time-ns, Kind, Timer\n", Source::Csv),
+        ("a line, with a comma, of prose.\n", Source::Kernel),
+        ("a,b,c\n  a-1 [000] d... 1.5: timer_cancel: timer=1\n", Source::Kernel),
     ] {
         assert_eq!(Source::guess(beginning.as_bytes()), Ok(source), "{beginning}");
     }

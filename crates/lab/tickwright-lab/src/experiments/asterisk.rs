@@ -39,7 +39,7 @@ use self::column::{Column, Mode};
 pub(crate) use self::published::FILE;
 use self::published::Published;
 use self::sample::Delays;
-use self::table::Table;
+use self::table::{Lane, Table};
 use crate::duration;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -158,6 +158,13 @@ impl Experiment for AsteriskArgs {
         let table::Plan { columns, seed, .. } = &plan.table;
         let verified = verify::run(columns, SCRIPT, *seed)?;
         Ok(Data { verified, table: table::run(&plan.table, lab.meter)? })
+    }
+
+    fn expected(&self, Plan { table, .. }: &Plan) -> Vec<Series> {
+        let cells: Vec<_> = table.sizes.iter().map(|n| (*n, Vec::new())).collect();
+        let lane = |column: &Column| Lane { column: *column, trials: Vec::new(), cells: cells.clone() };
+        let lanes = table.columns.iter().map(lane).collect();
+        shape::series(&Table { sizes: table.sizes.clone(), lanes })
     }
 
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {

@@ -33,6 +33,7 @@ use crate::experiment::{Experiment, Lab, Parameters};
 use crate::experiments::request;
 use crate::models::scenario::{Operations, Population, Rounds, Scenario, Seed, is_file};
 use crate::output::OutputArgs;
+use crate::output::table::count;
 use crate::result::{Finding, Section, Series, workload};
 use crate::structures::registry::{self, Structure};
 
@@ -235,6 +236,26 @@ impl Bench {
         own
     }
 
+    /// Says how `--quick` shortens the run, and which populations it leaves out.
+    fn shortened(&self) -> String {
+        let [most, operations] = [cell::QUICK_POPULATIONS, QUICK_OPERATIONS as usize].map(count);
+        let mut words = format!(
+            "a short run, as --quick says: at most {QUICK_ROUNDS} rounds of {operations} operations, and \
+             populations up to {most}, where no option says otherwise"
+        );
+        if let (What::Times(scenarios), None) = (&self.what, &self.args.n) {
+            for scenario in scenarios {
+                let kept = self.populations(scenario);
+                let own = request::sizes(&scenario.populations);
+                let gone: Vec<String> = own.into_iter().filter(|n| !kept.contains(n)).map(count).collect();
+                if !gone.is_empty() {
+                    words += &format!("; {} without n={}", scenario.name, gone.join(", "));
+                }
+            }
+        }
+        words
+    }
+
     /// Returns a part for each population. The baseline runs even if no pattern names it.
     fn parts(
         &self,
@@ -316,11 +337,7 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
                 Some((_, end)) => Err(LabError::usage(format!(
                     "there is no scenario '{word}'; to write to the file '{word}', say --{end}={word}"
                 ))),
-                None => Scenario::find(word).map(|scenario| vec![scenario]).map_err(|error| {
-                    let attacks = word.ends_with(".toml") && worst::Attacks::choose(&[word.into()]).is_ok();
-                    let say = || format!("'{word}' has attacks: say `tickwright bench --worst {word}`");
-                    if attacks { LabError::usage(say()) } else { error }
-                }),
+                None => Scenario::find(word).map(|scenario| vec![scenario]),
             },
         }
     };
@@ -464,11 +481,22 @@ impl Experiment for Bench {
         words.filter(|word| is_file(word)).map(Path::new).collect()
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        match &self.what {
+            What::Times(_) => {}
+            What::Memory => return plan.weighed.expected(),
+            What::Matrix(_) | What::Worst(_) => return Vec::new(),
+        }
+        let cells = plan.timed.parts.iter().flat_map(run::Part::empty_cells);
+        cells.flat_map(|cell| cell.expected().collect::<Vec<_>>()).collect()
+    }
+
     fn is_timed(&self) -> bool {
         !matches!(self.what, What::Memory)
     }
 
     fn run(&self, plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
+        lab.notes.extend(self.args.quick.then(|| self.shortened()));
         let mut data = Data { cells: run::run(&plan.timed, lab)?, ..Data::default() };
         if !lab.interrupted {
             data.drained = drain::run(&plan.drained, lab)?;

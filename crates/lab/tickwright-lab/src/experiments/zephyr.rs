@@ -38,7 +38,7 @@ use clap::Args;
 
 pub(crate) use self::published::FILE;
 use self::published::Published;
-use self::run::{Data, Order, Plan};
+use self::run::{Cell, Data, Order, Plan};
 use self::subject::Subject;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Lab, Parameters};
@@ -120,6 +120,13 @@ impl Experiment for ZephyrArgs {
 
     fn seed(&self, (plan, _): &Self::Plan) -> Option<u64> {
         Some(plan.seed)
+    }
+
+    fn expected(&self, (plan, _): &Self::Plan) -> Vec<Series> {
+        let lanes = vec![vec![[1.0; 3]]; plan.subjects.len()];
+        let cell = |order: Order, n: usize| Cell { order, n, lanes: lanes.clone() };
+        let cells = plan.orders.iter().flat_map(|order| plan.sizes.iter().map(move |n| (*order, *n)));
+        cells.flat_map(|(order, n)| cell(order, n).series(&plan.subjects)).collect()
     }
 
     fn run(&self, (plan, _): &Self::Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {

@@ -25,8 +25,8 @@ pub(crate) struct Scenario {
     /// A description in one line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
-    /// What the scenario shows and why, in prose.
-    #[serde(deserialize_with = "text::deserialize")]
+    /// What the scenario shows and why, in prose. It can be left out.
+    #[serde(default, deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     /// The kind of work.
     pub(crate) model: Model,
@@ -232,7 +232,7 @@ impl Scenario {
     /// # Errors
     /// A mistake in the text, with file, line and key.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        let scenario: Self = parse(file, text)?;
+        let scenario: Self = parse(file, text).map_err(|error| Kind::Scenario.mistaken(file, text, error))?;
         scenario.consistent().map_err(|wrong| LabError::usage(format!("{file}: {wrong}")))?;
         Ok(scenario)
     }
@@ -333,6 +333,59 @@ impl Scenario {
         let text = text_of(name, BUILT_IN)
             .map_err(|error| LabError::usage(format!("{error}; a file ends in .toml")))?;
         Self::parse(name, text)
+    }
+}
+
+/// The kinds of TOML files that the commands read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A [`Scenario`].
+    Scenario,
+    /// The attacks of `bench --worst`.
+    Attacks,
+    /// The workload of the Xenomai experiment.
+    KernelTick,
+    /// A profile of a program's timers.
+    Profile,
+}
+
+impl Kind {
+    /// Returns the kind of a file, from keys that only this kind has.
+    fn of(text: &str) -> Option<Self> {
+        let table: toml::Table = toml::from_str(text).ok()?;
+        let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(*key));
+        if table.get("model").and_then(|model| model.as_str()) == Some("kernel-tick") {
+            Some(Self::KernelTick)
+        } else if has(&["measures", "run"]) {
+            Some(Self::Scenario)
+        } else if has(&["patterns", "budget"]) {
+            Some(Self::Attacks)
+        } else {
+            has(&["delays", "expire", "cancel", "rearm", "periodic"]).then_some(Self::Profile)
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Scenario => "a scenario",
+            Self::Attacks => "a file of attacks",
+            Self::KernelTick => "a workload of the Xenomai experiment",
+            Self::Profile => "a profile",
+        }
+    }
+
+    /// Returns the error for a file that cannot be read as this kind. If the file is of another
+    /// kind, the error names that kind and the command that reads it.
+    pub(crate) fn mistaken(self, file: &str, text: &str, error: LabError) -> LabError {
+        let Some(found) = Self::of(text).filter(|found| *found != self) else { return error };
+        let reads = match found {
+            Self::Scenario => format!("`tickwright bench {file}` reads"),
+            Self::Attacks => format!("`tickwright bench --worst {file}` reads"),
+            Self::KernelTick => format!("`tickwright reproduce xenomai --scenario {file}` reads"),
+            Self::Profile => format!("`tickwright recommend {file}`, `describe` and `replay` read"),
+        };
+        let (found, own) = (found.name(), self.name());
+        LabError::usage(format!("'{file}' is {found}, which {reads}; this command takes {own}"))
     }
 }
 

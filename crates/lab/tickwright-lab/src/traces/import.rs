@@ -179,6 +179,10 @@ impl ImportArgs {
             Source::Csv => {
                 let header = Header { of: name.into(), ..Header::of("csv") };
                 let (_, events) = text::from_csv(from, &header, to)?;
+                if events == 0 {
+                    let what = "it has 0 events: no row after the heading is one".into();
+                    return Err(TraceError::Line { line: 0, what });
+                }
                 format!("{events} events\n")
             }
         })

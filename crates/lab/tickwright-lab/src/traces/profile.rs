@@ -23,6 +23,7 @@ use tickwright_trace::event::Ns;
 use tickwright_trace::{Event, What};
 
 use crate::error::LabError;
+use crate::models::scenario::Kind;
 use crate::output::text::{self, plain};
 
 /// A workload, as a file describes it.
@@ -104,8 +105,9 @@ impl Workload {
         let name = plain(&path.display().to_string());
         let text = text::read(path, text::SHORT)
             .map_err(|error| LabError::usage(format!("'{name}' cannot be read: {error}")))?;
-        let workload: Self =
-            toml::from_str(&text).map_err(|error| LabError::usage(format!("'{name}': {error}")))?;
+        let workload: Self = toml::from_str(&text).map_err(|error| {
+            Kind::Profile.mistaken(&name, &text, LabError::usage(format!("'{name}': {error}")))
+        })?;
         workload.checked().map_err(|wrong| LabError::usage(format!("'{name}': {wrong}")))
     }
 

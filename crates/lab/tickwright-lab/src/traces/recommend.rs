@@ -248,6 +248,13 @@ impl Experiment for RecommendArgs {
         plan.replay.input.workload(self.seed(plan), &self.parameters(plan))
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        let made_up = |scale| replay::made_up(&plan.replay.structures, scale);
+        let copies = SCALES.map(|scale| scale.saturating_mul(self.settings.scale));
+        let copies = copies.into_iter().flat_map(|scale| verdict::series(&made_up(scale)));
+        replay::series(&made_up(self.settings.scale)).into_iter().chain(copies).collect()
+    }
+
     fn inputs(&self) -> Vec<&Path> {
         self.source.as_deref().into_iter().collect()
     }

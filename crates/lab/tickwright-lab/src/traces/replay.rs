@@ -110,6 +110,10 @@ impl Experiment for ReplayArgs {
         plan.input.workload(self.seed(plan), &self.parameters(plan))
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        tables::series(&tables::made_up(&plan.structures, plan.scale))
+    }
+
     fn inputs(&self) -> Vec<&Path> {
         vec![self.trace.trace.as_path()]
     }
@@ -132,7 +136,7 @@ impl Experiment for ReplayArgs {
 }
 
 pub(crate) use self::run::run;
-pub(crate) use self::tables::series;
+pub(crate) use self::tables::{made_up, series};
 
 impl Plan {
     /// Returns the parameters of the request, for the report.

@@ -63,15 +63,20 @@ impl Source {
         }
         // A row can be quoted. Only the names in the first row decide.
         let mut csv = csv::ReaderBuilder::new().flexible(true).from_reader(beginning);
-        if csv.headers().is_ok_and(|names| names.iter().any(|name| name.trim() == "time_ns")) {
+        let names = csv.headers().cloned().unwrap_or_default();
+        if names.iter().any(|name| name.trim() == "time_ns") {
             return Ok(Self::Csv);
         }
         let text = String::from_utf8_lossy(beginning);
         let is_of_kernel = |text: &str| !matches!(line::read(text.trim_end()), line::Read::Other);
-        if !text.lines().any(is_of_kernel) && text.lines().any(is_system_call) {
+        if text.lines().any(is_of_kernel) {
+            return Ok(Self::Kernel);
+        }
+        if text.lines().any(is_system_call) {
             return Err(SYSTEM_CALLS);
         }
-        Ok(Self::Kernel)
+        // The importer of CSV says which column is misspelt.
+        Ok(if is_heading(&names) { Self::Csv } else { Self::Kernel })
     }
 }
 
@@ -80,6 +85,16 @@ impl Source {
 const SYSTEM_CALLS: &str = "it lists system calls, which show waits and not timers: as root, record the timers \
                             of the kernel instead with `perf record -a -e 'timer:hrtimer_*' -- PROGRAM`, then use \
                             `perf script | tickwright import -`";
+
+/// Whether the first row of a file can be the heading of a CSV: at least three words.
+fn is_heading(names: &csv::StringRecord) -> bool {
+    let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || " _-".contains(letter);
+    let is_word = |name: &str| {
+        name.trim_start().starts_with(|first: char| first.is_ascii_alphabetic())
+            && name.chars().all(is_of_word)
+    };
+    names.len() >= 3 && names.iter().all(is_word)
+}
 
 /// Whether a line is a call as strace prints it: `7 1700000000.5 poll([], 0, 5) = 0 (Timeout)`.
 fn is_system_call(line: &str) -> bool {

@@ -81,10 +81,17 @@ impl Cell {
 
     /// Returns a series for each structure that ran, and for each reference.
     pub(crate) fn series(&self) -> impl Iterator<Item = Series> {
-        self.lines().map(|(structure, samples)| {
-            let series = Series::new(self.measure.to_string(), Unit::Ns, self.labels(structure));
-            series.per("operation").of(samples.iter().copied())
-        })
+        self.lines().map(|(structure, samples)| self.empty(structure).of(samples.iter().copied()))
+    }
+
+    /// Returns the series that the cell can have, without samples.
+    pub(crate) fn expected(&self) -> impl Iterator<Item = Series> {
+        let run = self.rows.iter().filter(|row| row.skipped.is_none()).map(|row| row.structure.id);
+        run.chain(REFERENCES).map(|structure| self.empty(structure))
+    }
+
+    fn empty(&self, structure: &'static str) -> Series {
+        Series::new(self.measure.to_string(), Unit::Ns, self.labels(structure)).per("operation")
     }
 
     /// Returns the bytes per timer and dead entries per timer of each structure that ran, before

@@ -202,7 +202,7 @@ fn what_cannot_be_measured_together_is_refused_with_a_remedy() {
         (&["--matrix", "hold", "idle"], &["--matrix", "leave 'hold idle' out"]),
         (
             &["../../../scenarios/adversary.toml"],
-            &["has attacks", "--worst ../../../scenarios/adversary.toml"],
+            &["is a file of attacks", "--worst ../../../scenarios/adversary.toml"],
         ),
         (&["--memory", "--worst"], &["--memory", "--worst"]),
         (&["--memory", "--rounds", "6"], &["--memory", "--rounds"]),

@@ -28,7 +28,7 @@ use crate::error::LabError;
 use crate::experiment::{Lab, Parameters};
 use crate::experiments::request::{self, left_out};
 use crate::models::live::with_one;
-use crate::models::scenario::{self, Operations, Population, Rounds as Repeats, Seed};
+use crate::models::scenario::{self, Kind as FileKind, Operations, Population, Rounds as Repeats, Seed};
 use crate::models::verify::Judge;
 use crate::models::witness::{Answer, Evidence};
 use crate::output::table::count;
@@ -49,7 +49,7 @@ pub(super) struct Attacks {
     #[serde(rename = "title", deserialize_with = "text::deserialize")]
     _title: String,
     /// Explanation of the attacks, in prose.
-    #[serde(rename = "analysis", deserialize_with = "text::deserialize")]
+    #[serde(default, rename = "analysis", deserialize_with = "text::deserialize")]
     _analysis: String,
     pub(super) patterns: Vec<Pattern>,
     /// The numbers of timers.
@@ -90,7 +90,8 @@ impl Attacks {
 
     /// Parses the text of a file; `file` appears in messages.
     fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        let own: Self = scenario::parse(file, text)?;
+        let own: Self =
+            scenario::parse(file, text).map_err(|error| FileKind::Attacks.mistaken(file, text, error))?;
         let empty = [("patterns", own.patterns.is_empty()), ("populations", own.populations.is_empty())];
         match empty.iter().find(|(_, empty)| *empty) {
             Some((key, _)) => {

@@ -171,6 +171,10 @@ impl Experiment for RunArgs {
         Ok(Data { lanes, granted, overhead, cpu_percent })
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        plan.lanes().iter().flat_map(lane::series).collect()
+    }
+
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         data.lanes.iter().flat_map(lane::series).collect()
     }

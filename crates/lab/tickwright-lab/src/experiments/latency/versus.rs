@@ -155,6 +155,10 @@ impl Experiment for VersusArgs {
         Ok(data)
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        self.series(plan, &Data { granted: Priority::NONE, legs: Default::default() })
+    }
+
     fn series(&self, _: &Plan, data: &Data) -> Vec<Series> {
         let of_tool = |(tool, legs): (&'static str, &Vec<Leg>)| {
             let of = || labels([("tool", tool.into())]);

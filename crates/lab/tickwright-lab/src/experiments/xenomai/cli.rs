@@ -131,6 +131,17 @@ impl Experiment for XenomaiArgs {
         format!("{params}\n{}", workload::words(None, &self.parameters(plan)))
     }
 
+    fn expected(&self, plan: &Plan) -> Vec<Series> {
+        // A made-up sample of each quantity that is measured.
+        let lane = |structure: &&'static Structure| {
+            let mut lane = Lane::new(structure, plan.instrument);
+            lane.per_tick.push(1.0);
+            lane.means.iter_mut().filter(|_| plan.instrument).for_each(|means| means.push(1.0));
+            lane
+        };
+        self.series(plan, &plan.structures.iter().map(lane).collect())
+    }
+
     fn inputs(&self) -> Vec<&Path> {
         self.scenario.as_deref().into_iter().collect()
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::workload::Params;
 use crate::error::LabError;
-use crate::models::scenario::{self, Within};
+use crate::models::scenario::{self, Kind, Within};
 use crate::output::text;
 
 /// The file of the experiment.
@@ -22,7 +22,7 @@ pub(crate) struct Scenario {
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
     /// Explanation of the workload, in prose.
-    #[serde(deserialize_with = "text::deserialize")]
+    #[serde(default, deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     #[serde(rename = "model")]
     _model: Model,
@@ -115,7 +115,8 @@ impl Scenario {
     /// # Errors
     /// If the file cannot be read or has a mistake. The error names the file, the line and the key.
     pub(crate) fn read(path: &Path) -> Result<Self, LabError> {
-        scenario::parse(&path.display().to_string(), &scenario::read(path)?)
+        let (file, text) = (path.display().to_string(), scenario::read(path)?);
+        scenario::parse(&file, &text).map_err(|error| Kind::KernelTick.mistaken(&file, &text, error))
     }
 
     pub(crate) fn params(&self, seed: u64) -> Params {

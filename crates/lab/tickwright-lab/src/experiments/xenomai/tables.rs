@@ -158,8 +158,9 @@ fn conditions(plan: &Plan) -> String {
     };
     // Joins the lines, because the file's line breaks do not fit a terminal.
     let analysis = scenario.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
+    let analysis = if analysis.is_empty() { analysis } else { analysis + "\n" };
     format!(
-        "{analysis}\n{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
+        "{analysis}{} timers, half of them armed, {:.0} ticks a second; {time}; {} of it for each structure.\n{timed}",
         params.timers,
         Prediction::of(params).ticks_per_second,
         duration::show(plan.duration),

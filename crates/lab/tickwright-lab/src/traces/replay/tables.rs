@@ -4,8 +4,9 @@ use super::data::{AT, Data, Row};
 use crate::models::tape::KINDS;
 use crate::render::Format;
 use crate::result::{Axis, Cell, Finding, Mark, Plot, Section, Series, Table, Unit, labels};
-use crate::structures::registry::Ties;
+use crate::structures::registry::{Structure, Ties};
 use crate::traces::describe::workload_line;
+use crate::traces::input::Gaps;
 
 /// Returns every sample.
 pub(crate) fn series(data: &Data) -> Vec<Series> {
@@ -31,6 +32,22 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
         all
     };
     data.rows.iter().flat_map(of_row).chain(data.gaps.series()).collect()
+}
+
+/// Returns a replay in which each structure has one made-up sample of every quantity. It shows the
+/// series that a replay can have.
+pub(crate) fn made_up(structures: &[&'static Structure], scale: u32) -> Data {
+    let row = |structure: &&'static Structure| Row {
+        structure,
+        total_ns: vec![1.0],
+        calls: core::array::from_fn(|_| vec![[1.0; AT.len()]]),
+        bytes: 0,
+        idle_wakes: 0,
+        late_ticks: 0,
+        compared_ns: 0,
+    };
+    let gaps = Gaps { losses: 1, lost: 1, unreadable: 1 };
+    Data { rows: structures.iter().map(row).collect(), gaps, scale, ..Data::default() }
 }
 
 /// Returns the fastest structure, compared with the second fastest and with the standard library's
