@@ -270,7 +270,8 @@ fn a_damaged_trace_is_read_up_to_the_damage_and_says_where() {
     folder.write("foreign.twt", "hello, this is no trace");
     for command in ["describe", "replay", "recommend", "export"] {
         folder.refused(&format!("{command} empty.twt"), &["'empty.twt' cannot be read: the file is empty"]);
-        let words = ["'foreign.twt' cannot be read: ", "`tickwright import` reads others"];
+        let others = "`tickwright import` reads others, `tickwright show` prints results";
+        let words = ["'foreign.twt' cannot be read: ", others];
         folder.refused(&format!("{command} foreign.twt"), &words);
     }
     folder.refused("describe absent.twt", &["'absent.twt' cannot be read: No such file"]);

@@ -53,7 +53,8 @@ impl fmt::Display for TraceError {
         match self {
             Self::Io(error) => write!(f, "{error}"),
             Self::Foreign => f.write_str(
-                "the file is no trace: it does not begin as a .twt file; `tickwright import` reads others",
+                "the file is no trace: it does not begin as a .twt file; `tickwright import` reads others, \
+                 `tickwright show` prints results",
             ),
             Self::Empty => f.write_str("the file is empty: nothing was recorded"),
             Self::Version { found } => write!(

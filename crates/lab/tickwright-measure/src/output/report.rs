@@ -31,7 +31,8 @@ pub struct OutputArgs {
     /// --svg=FILE to a file
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub svg: Option<PathBuf>,
-    /// Exit with 1 when a series fulfils a condition: 'p99(insert) > 200ns'. May be repeated
+    /// Exit with 1 when a series fulfils a condition: 'p99(insert) > 200ns'; the limit needs a
+    /// unit: ns, us, ms, s, B, KiB, MiB, %, x, count, instructions, /s. May be repeated
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<Condition>,
 }
