@@ -57,7 +57,7 @@ pub(super) fn sections(
     let mut all = Vec::new();
     if !pairs.is_empty() {
         if Part::Queues.is_asked(parts) {
-            all.extend(of_queues(&matrix.works, &pairs));
+            all.extend(of_queues(&pairs));
         }
         all.push(goals::section(&matrix.default, &pairs, findings));
     }
@@ -77,13 +77,15 @@ pub(super) fn sections(
     all
 }
 
-fn of_queues(works: &[Work], pairs: &[Pair<'_>]) -> [Section; 2] {
+fn of_queues(pairs: &[Pair<'_>]) -> [Section; 2] {
     let above = "x: the best of ours to the best of others, round by round, the median of these. Ours \
                  are exact, in a slab, with keys that go stale and order among equals. Floor: the same \
                  work without order, handles or safety; x floor: ours to it. At most: the greatest x \
                  that is wanted; of idle, the greatest number of ns.";
     let title = "The best of ours beside the best of others";
-    let first = Section::new(title).text(above).table(table(pairs)).plot(plot(works, pairs));
+    let ratios = pairs.iter().filter_map(|pair| Some((pair, pair.ratio()?.median)));
+    let plot = plot("Ratio by population", ratios);
+    let first = Section::new(title).text(above).table(table(pairs)).plot(plot);
     let above = "Bytes on the heap per pending timer, without the keys that a caller keeps, before the first \
                  sample and after the last. Dead: entries of timers that were moved or cancelled, per \
                  pending timer. A structure that keeps such entries is measured when as many leave as \
@@ -128,20 +130,19 @@ fn memory(pairs: &[Pair<'_>]) -> Table {
     table
 }
 
-fn plot(works: &[Work], pairs: &[Pair<'_>]) -> Plot {
+/// Draws a ratio over the population, with a curve for each work. Works in ns have no ratio.
+fn plot<'w>(title: &str, ratios: impl Iterator<Item = (&'w Pair<'w>, f64)>) -> Plot {
     let y = Axis::log("time to the best of others", Format::Fixed(2));
-    let mut plot = Plot::new("Ratio by population", Axis::log("timers", Format::Count), y);
-    for work in works.iter().filter(|work| !work.in_ns) {
-        let same =
-            |pair: &&Pair<'_>| (&pair.work.scenario, pair.work.measure) == (&work.scenario, work.measure);
-        let of_work = pairs.iter().filter(same);
-        let points: Vec<(f64, f64)> =
-            of_work.filter_map(|pair| Some((pair.cell.population as f64, pair.ratio()?.median))).collect();
-        if !points.is_empty() {
-            plot = plot.curve(work.name(), points);
+    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for (pair, ratio) in ratios.filter(|(pair, _)| !pair.work.in_ns) {
+        let (name, point) = (pair.work.name(), (pair.cell.population as f64, ratio));
+        match curves.iter_mut().find(|curve| curve.0 == name) {
+            Some(curve) => curve.1.push(point),
+            None => curves.push((name, vec![point])),
         }
     }
-    plot
+    let plot = Plot::new(title, Axis::log("timers", Format::Count), y);
+    curves.into_iter().fold(plot, |plot, (name, points)| plot.curve(name, points))
 }
 
 /// A live timer takes at most 32 bytes. Dead entries and slack add at most 40 % to that.

@@ -2,6 +2,7 @@
 //! structures as published, with those structures under our contract, and with our other
 //! structures. There are also goals for its bytes and for the evenness of a drain.
 
+use super::plot;
 use super::work::{Goals, MANY, Pair, goal_columns};
 use crate::experiments::bench::cell::{Row, beside};
 use crate::experiments::bench::drain;
@@ -129,7 +130,8 @@ pub(super) fn section(goals: &Goals, pairs: &[Pair<'_>], findings: &[Finding]) -
                  among equals, keys that go stale, 64-bit ticks, bounded dead entries. Ours: our other \
                  structures. A row says + hints if its structure took those of the caller.";
     let mut table = goal_columns(["default", "other"], Some("beside"));
-    for one in compared(goals, pairs) {
+    let compared = compared(goals, pairs);
+    for one in &compared {
         let verdict = one.at_most.map_or("", |at_most| Bound::AtMost(at_most).judge(&one.ratio).words());
         let fields = beside(one.pair.cell, [one.default, one.other], Some(one.ratio));
         let after = [one.at_most.into(), verdict.into()];
@@ -146,5 +148,9 @@ pub(super) fn section(goals: &Goals, pairs: &[Pair<'_>], findings: &[Finding]) -
     let section = Section::new("What DefaultQueue must reach").text(above).table(table);
     let section = if LEFT_OUT.is_empty() { section } else { section.text(WITHOUT_RIVALS) };
     let section = if counted.is_empty() { section } else { section.text(phases) };
-    section.table(findings_table("", Format::Fixed(2), &counted))
+    let section = section.table(findings_table("", Format::Fixed(2), &counted));
+    [Beside::Published, Beside::Contract].into_iter().fold(section, |section, beside| {
+        let of = compared.iter().filter(|one| one.beside == beside).map(|one| (one.pair, one.ratio.median));
+        section.plot(plot(beside.words()[1], of))
+    })
 }
