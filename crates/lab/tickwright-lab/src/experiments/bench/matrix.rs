@@ -6,7 +6,7 @@ mod goals;
 mod work;
 
 use self::work::{MANY, Pair, goal_columns, pairs};
-pub(super) use self::work::{Matrix, Part, Work};
+pub(super) use self::work::{Matrix, Part};
 use crate::experiments::bench::cell::{self, Cell, FLOOR, beside};
 use crate::experiments::bench::drain;
 use crate::experiments::bench::worst::{self, Call};

@@ -151,6 +151,7 @@ pub(super) fn section(goals: &Goals, pairs: &[Pair<'_>], findings: &[Finding]) -
     let section = section.table(findings_table("", Format::Fixed(2), &counted));
     [Beside::Published, Beside::Contract].into_iter().fold(section, |section, beside| {
         let of = compared.iter().filter(|one| one.beside == beside).map(|one| (one.pair, one.ratio.median));
-        section.plot(plot(beside.words()[1], of))
+        let plot = plot(beside.words()[1], of);
+        if plot.curves.is_empty() { section } else { section.plot(plot) }
     })
 }

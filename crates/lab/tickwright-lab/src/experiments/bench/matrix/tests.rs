@@ -71,6 +71,13 @@ fn the_part_default_shows_the_goals_of_the_default_queue_alone() {
     let report = report(&words, 100);
     let titles: Vec<&str> = report.sections.iter().map(|section| section.title.as_str()).collect();
     assert_eq!(titles, ["What DefaultQueue must reach", "Goals"]);
+    // No structure under our contract ran, so there is one plot.
+    let [plot] = &report.plots().collect::<Vec<_>>()[..] else { panic!("one plot") };
+    assert_eq!(plot.title, "DefaultQueue to others as published");
+    let points = plot.curves.iter().flat_map(|curve| &curve.points);
+    assert_eq!(points.clone().count(), 11, "each cell that has a goal");
+    assert!(points.clone().all(|point| point.1 == 1.0));
+    assert_eq!(plot.curves[0].points[1].0, 16.0, "over the population");
     let bounds = |goal: &'static str| {
         let of = report.findings.iter().filter(|finding| finding.labels["goal"] == goal.into());
         of.map(|finding| finding.bound.unwrap().to_string()).collect::<Vec<_>>()
