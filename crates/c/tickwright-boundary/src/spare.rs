@@ -16,7 +16,7 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
 
 use crate::code;
@@ -41,17 +41,47 @@ thread_local! {
 pub struct Malloc;
 
 /// Allocates memory for a layout from C's allocator. Returns null if there is no memory.
+#[cfg(unix)]
 fn allocated(layout: Layout) -> *mut u8 {
     if layout.align() <= ALIGNED && layout.align() <= layout.size() {
         // SAFETY: any size may be asked for.
         return unsafe { libc::malloc(layout.size()) }.cast();
     }
-    let mut block: *mut c_void = null_mut();
+    let mut block: *mut core::ffi::c_void = null_mut();
     let align = layout.align().max(size_of::<usize>());
     // SAFETY: 1. the alignment is a power of two, as in each layout, and a multiple of a pointer's
     // size; 2. `block` may be written.
     let refused = unsafe { libc::posix_memalign(&raw mut block, align, layout.size()) };
     if refused == 0 { block.cast() } else { null_mut() }
+}
+
+/// Frees a block of [`allocated`] with the same alignment.
+///
+/// # Safety
+/// The block is in use, and is not used afterwards.
+#[cfg(unix)]
+unsafe fn freed(block: *mut u8, _: Layout) {
+    // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller promises this.
+    unsafe { libc::free(block.cast()) };
+}
+
+/// Allocates memory for a layout from the heap of the process. Returns null if there is no memory.
+/// Windows has no aligned block that its `free` takes.
+#[cfg(not(unix))]
+fn allocated(layout: Layout) -> *mut u8 {
+    // SAFETY: the size is not 0: the caller of each allocation promises this.
+    unsafe { std::alloc::System.alloc(layout) }
+}
+
+/// Frees a block of [`allocated`] with the same alignment.
+///
+/// # Safety
+/// The block is in use, and is not used afterwards.
+#[cfg(not(unix))]
+unsafe fn freed(block: *mut u8, layout: Layout) {
+    // SAFETY: 1. the caller promises this; 2. a spare block may have another alignment, but at most
+    // `ALIGNED`, for which this heap keeps no header.
+    unsafe { std::alloc::System.dealloc(block, layout) };
 }
 
 /// Takes the smallest spare block that is large enough for a layout. Returns null if there is none.
@@ -76,8 +106,8 @@ fn taken(layout: Layout) -> *mut u8 {
     null_mut()
 }
 
-// SAFETY: 1. Each block is from `malloc` or `posix_memalign`, and has the requested size and
-// alignment, since a spare block is compared with the layout. 2. A block is handed out once, since
+// SAFETY: 1. Each block is from `allocated`, and has the requested size and alignment, since a
+// spare block is compared with the layout. 2. A block is handed out once, since
 // a spare block leaves the list. 3. Each block may be given to `free`, and to `realloc` if its
 // alignment is that of `malloc`. 4. Nothing here unwinds or allocates by itself.
 unsafe impl GlobalAlloc for Malloc {
@@ -87,6 +117,7 @@ unsafe impl GlobalAlloc for Malloc {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        #[cfg(unix)]
         if layout.align() <= ALIGNED && layout.align() <= layout.size() {
             // SAFETY: any size may be asked for.
             let block = unsafe { libc::calloc(layout.size(), 1) };
@@ -103,12 +134,13 @@ unsafe impl GlobalAlloc for Malloc {
         block
     }
 
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: from `malloc`, `calloc`, `realloc` or `posix_memalign`: the caller promises this.
-        unsafe { libc::free(block.cast()) };
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller promises this.
+        unsafe { freed(block, layout) };
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        #[cfg(unix)]
         if layout.align() <= ALIGNED && layout.align() <= size {
             // SAFETY: from C's allocator: the caller promises this.
             let moved = unsafe { libc::realloc(block.cast(), size) };
@@ -130,9 +162,14 @@ unsafe impl GlobalAlloc for Malloc {
 }
 
 /// The allocator of every program that links this crate: both libraries, and their tests.
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(any(unix, windows), not(miri)))]
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
+
+/// The layout of a spare block, if a block can have this size.
+fn layout_of(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes, ALIGNED).ok()
+}
 
 /// Frees the spare blocks that a call has not used, even if the call unwinds.
 struct Cover {
@@ -144,9 +181,11 @@ impl Drop for Cover {
         let mut at = SPARES.replace(self.outer);
         while let Some(spare) = NonNull::new(at) {
             // SAFETY: each block of the list begins with a `Spare`.
-            at = unsafe { spare.read() }.next;
-            // SAFETY: the block is from `malloc`, and nobody else has it.
-            unsafe { libc::free(spare.as_ptr().cast()) };
+            let Spare { next, bytes } = unsafe { spare.read() };
+            at = next;
+            let layout = layout_of(bytes).unwrap_or(Layout::new::<Spare>());
+            // SAFETY: `covered` has allocated the block with this layout, and nobody else has it.
+            unsafe { freed(spare.as_ptr().cast(), layout) };
         }
     }
 }
@@ -162,10 +201,10 @@ pub fn covered<R>(blocks: &[(usize, usize)], inside: impl FnOnce() -> R) -> Resu
     for &(count, bytes) in blocks {
         for _ in 0..count {
             let bytes = bytes.max(size_of::<Spare>());
-            // SAFETY: any size may be asked for.
-            let block = unsafe { libc::malloc(bytes) }.cast::<Spare>();
+            let Some(layout) = layout_of(bytes) else { return Err(code::NO_MEMORY) };
+            let block = allocated(layout).cast::<Spare>();
             let Some(spare) = NonNull::new(block) else { return Err(code::NO_MEMORY) };
-            // SAFETY: the block is large enough, and `malloc` aligns blocks of this size.
+            // SAFETY: the block is large enough, and is aligned.
             unsafe { spare.write(Spare { next: SPARES.get(), bytes }) };
             SPARES.set(block);
         }

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use tickwright::scheduler::{RunError, Scheduler};
-use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost, start_thread, timeout_ms};
+use tickwright::time::{Alarm, Clock, DriverThread, Instant, Parker, VirtualHost, timeout_ms};
 use tickwright_boundary::spare::covered;
 use tickwright_boundary::state::is_ending;
 use tickwright_boundary::{answer, code, exported};
@@ -62,7 +62,11 @@ fn start(
     let run = move || {
         let _ = scheduler.run_queue();
     };
-    let thread = DriverThread::spawn_by(parker, run, |work| start_thread(name, None, work));
+    #[cfg(unix)]
+    let thread = DriverThread::spawn_by(parker, run, |work| tickwright::time::start_thread(name, None, work));
+    // The standard library allocates more for a thread, also from the spare blocks.
+    #[cfg(not(unix))]
+    let thread = DriverThread::spawn(&name.unwrap_or_default().to_string_lossy(), parker, run);
     thread.map_err(|error| match error.kind() {
         ErrorKind::OutOfMemory => code::NO_MEMORY,
         _ => code::AGAIN,

@@ -2,7 +2,6 @@
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
-use std::os::fd::BorrowedFd;
 
 use crate::contract::shared;
 use tickwright::time::Instant;
@@ -181,30 +180,40 @@ pub extern "C" fn tw_thread_park_for(ns: u64) {
     this_thread::park_timeout(Duration::from_nanos(ns));
 }
 
-/// Waits for a descriptor of the caller.
-fn until_ready(fd: c_int, wait: impl FnOnce(&BorrowedFd<'_>) -> std::io::Result<()>) -> c_int {
+/// Waits until a descriptor of the caller can be read, or written.
+#[cfg(unix)]
+fn until_ready(fd: c_int, written: bool) -> c_int {
+    use tickwright_threads::io::{readable, writable};
+
     answer::code(|| {
         if fd < 0 {
             return Err(code::NO_FILE);
         }
         // SAFETY: 1. the descriptor is not -1; 2. it is open as long as this waits, by the header's
         // contract.
-        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        wait(&fd).map_err(|error| error.raw_os_error().map_or(code::INVALID, |number| -number))?;
+        let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
+        let waited = if written { writable(&fd) } else { readable(&fd) };
+        waited.map_err(|error| error.raw_os_error().map_or(code::INVALID, |number| -number))?;
         Ok(0)
     })
+}
+
+/// Threads wait only for descriptors of Unix.
+#[cfg(not(unix))]
+fn until_ready(_: c_int, _: bool) -> c_int {
+    code::UNSUPPORTED
 }
 
 /// Waits until a descriptor can be read.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_wait_readable(fd: c_int) -> c_int {
-    until_ready(fd, |fd| tickwright_threads::io::readable(fd))
+    until_ready(fd, false)
 }
 
 /// Waits until a descriptor can be written.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_wait_writable(fd: c_int) -> c_int {
-    until_ready(fd, |fd| tickwright_threads::io::writable(fd))
+    until_ready(fd, true)
 }
 
 exported!(

@@ -326,6 +326,7 @@ TW_API int tw_thread_unpark(tw_runtime *runtime, tw_thread thread);
  * Errors: -ENOMEM; and
  *   -EBADF   also if `fd` is less than 0
  *   -EMFILE  no descriptor is left for the first wait of an M:N worker
+ *   -ENOTSUP  the system is Windows
  * Threads: any. */
 TW_API int tw_thread_wait_readable(int fd);
 
@@ -337,6 +338,7 @@ TW_API int tw_thread_wait_readable(int fd);
  * Errors: -ENOMEM; and
  *   -EBADF   also if `fd` is less than 0
  *   -EMFILE  no descriptor is left for the first wait of an M:N worker
+ *   -ENOTSUP  the system is Windows
  * Threads: any. */
 TW_API int tw_thread_wait_writable(int fd);
 
