@@ -109,7 +109,7 @@ pub(crate) unsafe fn enter(host: &(impl Host + 'static)) {
     HOST.set(Some(own));
 }
 
-/// Makes the calling kernel thread a plain one.
+/// Removes the host of the calling kernel thread, which is a plain kernel thread afterwards.
 pub(crate) fn leave() {
     HOST.set(None);
     SHARED.set(core::ptr::null());
