@@ -51,8 +51,8 @@ async fn at_random() -> u32 {
     101
 }
 
-/// Checks that a wait for a deadline in the past ends at once, and not after the counter's next
-/// turn.
+/// Checks that a wait for a deadline in the past ends at once, instead of waiting until the counter
+/// wraps around.
 async fn deadline_that_passed() -> u32 {
     for back in [0, 1, 2, 1_000, 40_000, 70_000, u64::MAX] {
         let begun = now();

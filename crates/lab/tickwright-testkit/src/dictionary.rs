@@ -101,7 +101,8 @@ pub trait Subject {
     /// The error that the dictionary returns.
     fn rekey(&mut self, number: usize, key: u64) -> Result<bool, DictError>;
 
-    /// Searches for a key in the way `seek`. Returns the number of the object that was found.
+    /// Searches for the object that `seek` defines relative to `key`. Returns the object's number,
+    /// or `None` if no object matches.
     ///
     /// # Errors
     /// The error that the dictionary returns.

@@ -109,7 +109,7 @@ pub(crate) unsafe fn enter(host: &(impl Host + 'static)) {
     HOST.set(Some(own));
 }
 
-/// Makes the calling kernel thread a plain one.
+/// Removes the host of the calling kernel thread, which is a plain kernel thread afterwards.
 pub(crate) fn leave() {
     HOST.set(None);
     SHARED.set(core::ptr::null());
@@ -157,7 +157,7 @@ pub(crate) fn in_the_child() -> Option<Option<ThreadId>> {
 fn with_host<R>(use_it: impl FnOnce(&dyn Host) -> R) -> Option<R> {
     let host = HOST.get()?;
     // SAFETY: 1. The caller of `enter` promises that the host does not move or end before it is
-    // left. 2. It is used on this kernel thread alone.
+    // left. 2. It is used only on this kernel thread.
     Some(use_it(unsafe { &*host }))
 }
 

@@ -117,8 +117,8 @@ mod real {
         place(fresh)
     }
 
-    /// Called when the calling thread ends. If a later destructor waits, the thread takes a place
-    /// again.
+    /// Returns the place of a thread that is about to end to the free places. If a later destructor
+    /// of this thread waits, the thread takes a place again.
     fn ends() {
         ENDING.set(true);
         if let Some(place) = MINE.take() {

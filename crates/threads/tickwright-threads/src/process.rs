@@ -1,4 +1,5 @@
-//! Identifies the process. A forked child has a copy of everything except the threads.
+//! Identifies the process. A forked child has a copy of the parent's memory, but only the thread
+//! that forked.
 
 use core::cell::Cell;
 

@@ -129,7 +129,7 @@ impl<P: HasShard, S> Roster<P, S> {
         if self.is_here() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
     }
 
-    /// Returns the record of a thread that runs, or that was not joined yet.
+    /// Returns the record of a thread that runs or has not been joined yet.
     ///
     /// # Errors
     /// `NoSuchThread`.

@@ -1,4 +1,4 @@
-//! Traits of other crates, each behind a feature of its name.
+//! Implementations of other crates' traits. Each module needs the feature that has its name.
 
 #[cfg(feature = "hyper")]
 mod hyper;

@@ -73,7 +73,8 @@
 //!   us of lateness. A load of at most 1,000 timers in any second never starts gathering.
 //! - No duration is too long and no input panics.
 //! - A driver with nothing due does not wake. A dropped timer can wake the driver once more.
-//! - [`Sleep`] takes at most 64 bytes. The timer of a sleep takes 72 bytes and an entry of a wheel.
+//! - A [`Sleep`] occupies at most 64 bytes. Its timer occupies 72 bytes on the heap, plus one entry
+//!   in a timer wheel.
 //!
 //! # Features
 //!

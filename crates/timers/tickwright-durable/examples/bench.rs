@@ -161,7 +161,7 @@ impl Table {
     }
 }
 
-/// What most programs do: ask each second.
+/// The usual implementation: a query every second.
 fn polling(file: &Path) -> Outcome<()> {
     let mut store = Connection::open(file)?;
     store.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;

@@ -79,7 +79,7 @@ const AUDIT: &str = "CREATE TABLE audit (what TEXT);
     CREATE TRIGGER answer AFTER DELETE ON tickwright_timer
     WHEN OLD.state = 1 AND OLD.fence <> (SELECT epoch FROM tickwright_shard WHERE shard = OLD.shard)
     BEGIN INSERT INTO audit VALUES ('answer to ' || OLD.id); END;";
-/// What stays after the end, and should not.
+/// Rows that are left at the end, although none should be.
 const LEFT: &str = "SELECT (SELECT count(*) FROM tickwright_timer) + (SELECT count(*) FROM tickwright_early),
     (SELECT count(*) FROM audit)";
 
@@ -91,7 +91,7 @@ fn over_sqlite(mode: &str, folder: &Path, count: u32) -> Outcome<bool> {
     let mut field = Field::new(format!("{mode} over SQLite"), format!("sqlite:{}", file.display()), folder);
     match mode {
         "kill" => field.kill(count, &mut || false)?,
-        // A process that is stopped may hold SQLite's lock.
+        // A stopped process might hold SQLite's lock.
         "failover" => field.failover(count, false)?,
         "snapshot" => {
             sql.execute_batch("BEGIN; SELECT count(*) FROM tickwright_timer")?;
@@ -119,7 +119,7 @@ struct Field {
     children: Vec<Child>,
     random: Random,
     counts: BTreeMap<&'static str, u32>,
-    /// How late a timer may be.
+    /// The maximum allowed lateness of a timer.
     bound: Option<Duration>,
 }
 
@@ -149,7 +149,7 @@ impl Field {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// Kills one, which begins again after a while.
+    /// Kills one process, which restarts after a while.
     fn replace(&mut self, which: usize, after: Duration) -> Outcome<()> {
         self.children[which].kill()?;
         self.children[which].wait()?;
@@ -186,7 +186,7 @@ impl Field {
         Ok(())
     }
 
-    /// Each in turn, when the other one can take over.
+    /// Kills or stops each process in turn, whenever the other process can take over.
     fn failover(&mut self, count: u32, stops: bool) -> Outcome<()> {
         self.bound = Some(FAILOVER);
         self.start()?;
@@ -211,7 +211,7 @@ impl Field {
             let which = self.random.below(2) as usize;
             self.replace(which, Duration::ZERO)?;
         }
-        // What was added before the clock was set back is due.
+        // Timers that were added before the clock was set back are due.
         clock.set(2)
     }
 
@@ -399,7 +399,7 @@ impl Clock {
     }
 
     fn set(&self, hours: i64) -> Outcome<()> {
-        // A reader sees one time or the other one.
+        // A reader sees either the old time or the new time.
         let new = self.file.with_extension("new");
         fs::write(&new, format!("{:+}\n", hours * 3600))?;
         Ok(fs::rename(new, &self.file)?)
@@ -441,7 +441,7 @@ mod over_postgres {
         let parameters = cluster.parameters();
         drop(tickwright_durable::postgres::Postgres::open(&parameters)?);
         cluster.client()?.batch_execute(AUDIT)?;
-        // A commit waits for it, also at the end.
+        // The standby must run until the end, because each commit waits for it.
         let mut standby = None;
         let title = format!("{mode} over PostgreSQL");
         let mut field = Field::new(title, format!("postgres:{parameters}"), folder);
@@ -480,7 +480,7 @@ mod over_postgres {
         Command::new("ip").args(words.split(' ')).output().is_ok_and(|ip| ip.status.success())
     }
 
-    /// The primary is killed, its standby promoted, and a new standby made of that one.
+    /// Kills the primary, promotes its standby, and creates a new standby of the promoted server.
     fn promote(field: &mut Field, mut primary: Cluster, count: u32) -> Outcome<(Cluster, Option<Cluster>)> {
         let mut standby = primary.standby("server-0");
         // Each cluster has one of two sockets.
@@ -493,7 +493,7 @@ mod over_postgres {
             if field.children.is_empty() {
                 field.start()?;
             } else {
-                // They know the new standby.
+                // The processes know the new standby.
                 field.replace(0, Duration::ZERO)?;
                 field.replace(1, Duration::ZERO)?;
             }

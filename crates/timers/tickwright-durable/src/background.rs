@@ -1,4 +1,5 @@
-//! A thread that takes what is due: it runs a function, or hands firings to futures.
+//! A thread that takes the due timers, and runs a function for each firing or hands the firings to
+//! futures.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::statement::{Engine, Firing, Outcome};
 use crate::timers::Timers;
 
-/// Timers whose loop runs on a thread of its own. Its clones are the same timers.
+/// Timers whose loop runs on a dedicated thread. Clones share the same timers.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -45,7 +46,7 @@ struct Shared<E> {
 }
 
 struct State<E> {
-    /// `None` after the stop.
+    /// The timers, or `None` after the stop.
     timers: Option<Timers<E>>,
     is_stopping: bool,
     /// The error of the last turn, if it failed.
@@ -59,8 +60,7 @@ impl<E: Engine + Send + 'static> Background<E> {
     /// Starts a thread that runs a function for each firing, one at a time. What the function
     /// returns is the answer. While it runs, adds and cancels do not wait.
     ///
-    /// # Errors
-    /// That of the operating system, if it makes no thread.
+    /// # Errors The error of the operating system, if it cannot create the thread.
     pub fn spawn(
         timers: Timers<E>,
         run: impl FnMut(&Firing) -> Outcome + Send + 'static,
@@ -68,8 +68,8 @@ impl<E: Engine + Send + 'static> Background<E> {
         Self::start(timers, Some(Box::new(run)))
     }
 
-    /// Starts a thread that hands firings to futures. Answer each through [`with`](Self::with). At
-    /// most a batch of firings has no answer at one time.
+    /// Starts a thread that hands firings to futures. Answer each firing through
+    /// [`with`](Self::with). At most one batch of firings waits for answers at one time.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -92,8 +92,7 @@ impl<E: Engine + Send + 'static> Background<E> {
 
     /// Runs a function with the timers, under their lock: `with(|timers| timers.cancel("tea"))`.
     ///
-    /// # Errors
-    /// That of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
+    /// # Errors The error of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
     pub fn with<T>(&self, work: impl FnOnce(&mut Timers<E>) -> Result<T, Error>) -> Result<T, Error> {
         let result = self.shared.lock().timers.as_mut().map_or(Err(Error::Stopped), work);
         self.shared.changed.notify_all();
@@ -106,9 +105,9 @@ impl<E: Engine + Send + 'static> Background<E> {
         self.shared.lock().failure.clone()
     }
 
-    /// Ends the thread, writes the answers and ends the lease. Waits for the function that runs,
-    /// unless that function calls this: then its answer is lost, and the timer is delivered again.
-    /// Without this call the thread runs until the process ends.
+    /// Ends the thread, writes the answers and ends the lease. Waits until the running function
+    /// returns. If that function itself calls `stop`, its answer is lost, and the timer is
+    /// delivered again. Without this call the thread runs until the process ends.
     ///
     /// # Errors
     /// What the engine reports: see [`Timers::close`].
@@ -124,7 +123,7 @@ impl<E: Engine + Send + 'static> Background<E> {
         }
         let (timers, waker) = {
             let mut state = self.shared.lock();
-            // What nobody has begun is delivered to the next owner.
+            // Firings that have not begun are delivered to the next owner.
             state.inbox.clear();
             (state.timers.take(), state.waker.take())
         };
@@ -135,13 +134,13 @@ impl<E: Engine + Send + 'static> Background<E> {
     }
 }
 
-/// A thread that has nothing to wait for wakes this often, and executes nothing.
+/// The interval at which a thread without a deadline wakes. It then executes no statement.
 const FOREVER: Duration = Duration::from_secs(86_400);
 
 type Run = Box<dyn FnMut(&Firing) -> Outcome + Send>;
 
 impl<E> Shared<E> {
-    /// A panic under the lock leaves whole data: the store has what was committed.
+    /// A panic under the lock leaves consistent data, because the store has every committed change.
     fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,7 +153,7 @@ impl<E: Engine> State<E> {
         self.inbox.extend(taken.unwrap_or_default());
     }
 
-    /// The next firing to begin. What was lost with the lease is not begun.
+    /// Returns the next firing to begin. Skips firings whose lease was lost.
     fn next(&mut self) -> Option<Firing> {
         let timers = self.timers.as_ref()?;
         core::iter::from_fn(|| self.inbox.pop_front()).find(|firing| timers.holds(firing))
@@ -207,12 +206,12 @@ pub struct Firings<E> {
 }
 
 impl<E: Engine> Firings<E> {
-    /// The next firing; `None` after the stop. A future that is dropped loses no firing.
+    /// Returns the next firing, or `None` after the stop. Dropping the future loses no firing.
     pub async fn next(&mut self) -> Option<Firing> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// As [`next`](Self::next), for a future of your own.
+    /// Like [`next`](Self::next), for use in a hand-written future.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Firing>> {
         let mut state = self.shared.lock();
         match state.next() {

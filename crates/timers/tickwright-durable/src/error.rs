@@ -1,11 +1,11 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use core::fmt;
 
 use crate::limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD, SCHEMA};
 
-/// Why a call did nothing. Except for [`UnknownOutcome`](Self::UnknownOutcome), nothing was changed
-/// in the store, and the call can be repeated after the cause is gone.
+/// Why a call failed. Except after [`UnknownOutcome`](Self::UnknownOutcome), the store is
+/// unchanged, and the call can be repeated after the cause is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,11 +41,11 @@ pub enum Error {
     Full(String),
     /// A [`Writer`](crate::Writer) needs a transaction of the caller's, and none has begun.
     NoTransaction,
-    /// Another transaction holds a lock for too long.
+    /// Another transaction held a lock for too long.
     Busy(String),
     /// The connection is lost. An adapter connects again at the next call.
     Disconnected(String),
-    /// The connection was lost during a commit: the call has taken place, or it has not.
+    /// The connection was lost during a commit, so it is unknown whether the call took effect.
     UnknownOutcome(String),
     /// The thread of a [`Background`](crate::Background) was stopped.
     Stopped,

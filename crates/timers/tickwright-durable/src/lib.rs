@@ -1,11 +1,16 @@
 #![doc = include_str!("../README.md")]
-// Without an engine, nothing executes the statements.
+// Without the features `sqlite` and `postgres`, no engine uses the statements.
 #![cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code))]
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/durable.md")]
 struct Protocol;
 
+// The core is `owner.rs`, which computes the lease and the statements of each turn. `window.rs`
+// holds the timers in memory. An adapter (`sqlite.rs`, `postgres.rs`) executes the statements of
+// `statement.rs`, whose SQL is in `sql.rs`. `timers.rs`, `writer.rs` and `background.rs` are the
+// interface, with `settings.rs`, `error.rs`, `limits.rs` and `measured.rs` (metrics). `model.rs`
+// tests the protocol in many schedules, and `tests.rs` tests both engines.
 mod background;
 mod error;
 mod limits;

@@ -1,8 +1,8 @@
-//! What a store holds.
+//! Limits of a store: lengths, due times, and the version of the schema.
 
-/// The longest id, in bytes. The shortest has one byte.
+/// The maximum length of an id, in bytes. The minimum is one byte.
 pub const MAX_ID: usize = 255;
-/// The longest payload, in bytes: 1 MiB.
+/// The maximum length of a payload, in bytes: 1 MiB.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The latest due time, in microseconds since 1970: the end of the year 9999.
 pub const MAX_DUE: i64 = 253_402_300_799_999_999;

@@ -1,4 +1,4 @@
-//! What a participant has done, for monitoring.
+//! Counts of a participant, for monitoring.
 
 use tickwright::metrics::{Measured, Metric};
 use tickwright::time::Lateness;

@@ -1,4 +1,4 @@
-//! The protocol in many schedules, over the statements of the crate in SQLite:
+//! Tests the protocol in many schedules, with the crate's statements executed by SQLite:
 //! `TICKWRIGHT_SCHEDULES=1000000` runs more than the 10,000 of each test.
 
 mod judge;
@@ -11,21 +11,21 @@ use world::{Counts, World};
 use crate::sql::Mutation;
 use crate::sqlite::Sqlite;
 
-/// A mistake: in the SQL, or else in the protocol.
+/// A deliberate mistake in the SQL or in the protocol, which the judge must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
     Sql(Mutation),
     /// A turn does not compare the epoch.
     NoFence,
-    /// A claim has a time from a clock that is fast.
+    /// A claim uses the time of a clock that is fast.
     EarlyClaim,
-    /// A writer compares `wake` alone.
+    /// A writer compares only `wake`.
     EarlyBeforeWakeOnly,
-    /// A standby does not shorten the lease by early rows.
+    /// A standby ignores that early rows shorten the lease.
     LeaseIgnoresEarly,
     /// Writers and an owner do not wait for each other.
     NoGuard,
-    /// A standby takes over although the lease is not over.
+    /// A standby takes over before the lease is over.
     TakeoverAtOnce,
     /// An add returns before its commit.
     AddBeforeCommit,
@@ -33,9 +33,10 @@ pub(crate) enum Mutant {
     UnknownIsSuccess,
     /// A turn whose commit has an unknown outcome counts as not committed.
     UnknownIsFailure,
-    /// A process that knows that it lost its lease begins what it claimed before.
+    /// A process that knows of the loss of its lease still begins the firings that it claimed
+    /// before.
     StaleInbox,
-    /// An owner looks every second.
+    /// An owner reads the shard's row every second.
     Heartbeat,
 }
 
@@ -45,23 +46,24 @@ impl Mutant {
     }
 }
 
-/// Each of these texts into that one.
+/// Each mistake replaces the first text of a pair by the second text.
 const SQL: [Mutation; 20] = [
-    // An answer names the id alone.
+    // An answer names only the id.
     &[(
         "fence = ?2 AND state = 1\n    AND (id, seq, attempt) IN (SELECT a_id, a_seq, a_attempt",
         "?2 = ?2 AND id IN (SELECT a_id",
     )],
-    // A claim does not count.
+    // A claim does not increment the attempt.
     &[("attempt = attempt + 1", "attempt = attempt")],
-    // A takeover does not look for what was running, or forgets it, or when it was due, or that it
-    // is in doubt, or has the epoch of the owner before.
+    // A takeover ignores some or all running timers, forgets their due times or their doubt, or
+    // keeps the previous owner's epoch.
     &[("doubt = 1 WHERE shard = ?1 AND state = 1", "doubt = 1 WHERE shard = ?1 AND state = 2")],
     &[("doubt = 1 WHERE shard = ?1 AND state = 1", "doubt = 1 WHERE shard = ?1 AND state = 1 AND fence > 1")],
     &[("state = 1\n    RETURNING id, due", "state = 1\n    RETURNING id, 9223372036854775807")],
     &[("SET state = 0, doubt = 1 WHERE", "SET state = 0 WHERE")],
     &[("epoch = epoch + 1", "epoch = epoch")],
-    // A cancel promises that nothing begins, whatever runs or may run; or it does not delete.
+    // A cancel promises that no delivery begins although one can run, or it does not delete the
+    // timer.
     &[("RETURNING state, doubt", "RETURNING 0, 0")],
     &[("RETURNING state, doubt", "RETURNING state, 0")],
     &[(
@@ -71,7 +73,7 @@ const SQL: [Mutation; 20] = [
     // An answer, or a replace, forgets that an owner may hold the timer.
     &[("SET state = 0, due = a_due", "SET state = 0, doubt = 0, due = a_due")],
     &[("CASE WHEN t.state = 1 THEN 1 ELSE t.doubt END", "0")],
-    // A writer does not say what the owner may not know; a turn does not delete that.
+    // A writer does not record an early timer, or a turn does not delete the rows of early timers.
     &[(
         "INSERT INTO tickwright_early VALUES (?1, ?2, ?3)",
         "INSERT INTO tickwright_early SELECT ?1, ?2, ?3 WHERE 0",
@@ -80,19 +82,20 @@ const SQL: [Mutation; 20] = [
         "DELETE FROM tickwright_early WHERE shard = ?1",
         "DELETE FROM tickwright_early WHERE shard = ?1 AND 0",
     )],
-    // Each put has the first seq.
+    // All puts have the first seq.
     &[("seq = seq + ?2 WHERE shard = ?1 RETURNING seq", "seq = seq + ?2 WHERE shard = ?1 RETURNING ?2")],
     // `done` does not delete.
     &[(
         "DELETE FROM tickwright_timer WHERE shard = ?1 AND fence",
         "UPDATE tickwright_timer SET due = due WHERE shard = ?1 AND fence",
     )],
-    // A load skips what has the due time of the last row before it.
+    // A load skips timers that have the same due time as the last row of the previous load.
     &[("(due, seq) >= (?2, ?3)", "due >= ?2 + (?3 > 0)")],
-    // An owner announces a `wake` later than what waits, or a lease that never ends.
+    // An owner announces a `wake` later than the earliest waiting timer, or a lease that never
+    // ends.
     &[("wake = ?2", "wake = ?2 + 3600000000 * (?2 < 9000000000000000000)")],
     &[("lease = ?4", "lease = CASE ?4 WHEN 0 THEN 0 ELSE 9223372036854775807 END")],
-    // A load leaves out what was in doubt.
+    // A load omits timers that were in doubt.
     &[("AND state = 0 AND (due", "AND state = 0 AND doubt = 0 AND (due")],
 ];
 

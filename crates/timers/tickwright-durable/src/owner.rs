@@ -1,5 +1,5 @@
-//! The core: what an owner or a standby asks of the store, and when. It does no I/O and reads no
-//! clock.
+//! The core: decides which statements an owner or a standby executes, and when, and computes the
+//! lease. It does no I/O and reads no clock.
 
 use std::collections::HashSet;
 
@@ -16,15 +16,17 @@ use crate::writer::unexpected;
 ///                                                 -> failed -> Rollback -> None
 /// ```
 ///
-/// `host` is the time by a steady clock of the caller's, in microseconds from any origin.
+/// `host` is the time of the caller's monotonic clock, in microseconds from any origin.
 #[derive(Debug)]
 pub(crate) struct Owner {
     settings: Settings,
     /// The epoch of this owner; 0 for a standby.
     epoch: i64,
-    /// The epoch that may be taken over at once: it is this participant's own.
+    /// This participant's own last epoch. If the shard still has this epoch, the participant takes
+    /// over without waiting for the end of the lease.
     resume: Option<i64>,
-    /// No turn has seen the shard yet. So an owner of the same name is a predecessor.
+    /// Whether no turn has read the shard's row yet. Until then, an owner of the same name is a
+    /// predecessor of this process.
     is_new: bool,
     window: Window,
     /// What the last committed turn announced.
@@ -34,14 +36,14 @@ pub(crate) struct Owner {
     answers: Vec<Settled>,
     /// The engine's clock minus the host's.
     offset: i64,
-    /// When to look at the shard's row, by the host's clock.
+    /// When to read the shard's row next, by the host's clock.
     look_at: i64,
-    /// A failure puts the next statement off until this time by the host's clock.
+    /// After a failure, no statement is executed before this time of the host's clock.
     retry_at: i64,
     /// How long the last failure made this participant wait.
     delay: i64,
     resigning: bool,
-    /// What is executed next; `None` between turns.
+    /// The statement to execute next, or `None` between turns.
     next: Option<Statement>,
     turn: Turn,
     metrics: Metrics,
@@ -50,7 +52,7 @@ pub(crate) struct Owner {
 /// What one transaction has done so far.
 #[derive(Debug, Default)]
 struct Turn {
-    /// It is a transaction, and not a look at the shard's row alone.
+    /// Whether the turn is a transaction. Otherwise it only reads the shard's row.
     is_open: bool,
     epoch: i64,
     now: i64,
@@ -61,7 +63,7 @@ struct Turn {
     announced: Option<Announced>,
 }
 
-/// What a participant has done since it was made.
+/// Counts of a participant since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -75,16 +77,16 @@ pub struct Metrics {
     pub late_us: u64,
     /// Punctuality: the greatest lateness, in microseconds.
     pub late_max_us: u64,
-    /// Punctuality: how late they were. With the feature `metrics`.
+    /// Punctuality: the distribution of the lateness of firings. Needs the feature `metrics`.
     #[cfg(feature = "metrics")]
     pub lateness: tickwright::time::Lateness,
     /// Recovery: how often this participant became the owner.
     pub takeovers: u64,
-    /// Recovery: firings that were not the first ones of their timers.
+    /// Recovery: repeated firings of timers that had been fired before.
     pub repeated: u64,
     /// Recovery: firings whose answers came too late, because the lease was lost.
     pub lost: u64,
-    /// Health: statements, without those of adds and cancels.
+    /// Health: statements, except the statements of adds and cancels.
     pub statements: u64,
     /// Health: commits of turns.
     pub commits: u64,
@@ -93,7 +95,7 @@ pub struct Metrics {
 }
 
 impl Owner {
-    /// A standby that becomes the owner if nobody else is.
+    /// Creates a standby, which becomes the owner if no other participant is the owner.
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -115,12 +117,13 @@ impl Owner {
         }
     }
 
-    /// The epoch, or 0 while this is a standby.
+    /// Returns the epoch, or 0 while this participant is a standby.
     pub(crate) fn epoch(&self) -> i64 {
         self.epoch
     }
 
-    /// When to call [`start`](Self::start) next, by the host's clock; `i64::MAX` if never.
+    /// Returns when to call [`start`](Self::start) next, by the host's clock, or `i64::MAX` for
+    /// never.
     pub(crate) fn next(&self) -> i64 {
         self.wanted().max(self.retry_at)
     }
@@ -132,14 +135,14 @@ impl Owner {
         if self.has_answers() || self.resigning {
             return i64::MIN;
         }
-        // With a batch of firings unanswered, the owner claims nothing more.
+        // While a whole batch of firings waits for answers, the owner claims no more timers.
         let wake = if self.held.len() < self.settings.batch { self.window.wake() } else { NEVER };
         let wake = if wake == NEVER { i64::MAX } else { wake.saturating_sub(self.offset) };
         wake.min(self.renew_at()).min(self.look_at)
     }
 
-    /// When the lease of the firings without an answer is half over, by the host's clock;
-    /// `i64::MAX` if there are none.
+    /// Returns the time half a margin before the end of the lease, by the host's clock, or
+    /// `i64::MAX` if no firing waits for an answer.
     pub(crate) fn renew_at(&self) -> i64 {
         if self.held.is_empty() || self.epoch == 0 {
             return i64::MAX;
@@ -147,22 +150,24 @@ impl Owner {
         self.announced.lease.saturating_sub(self.settings.margin / 2).saturating_sub(self.offset)
     }
 
-    /// Whether answers wait for a turn.
+    /// Whether there are answers that no turn has written yet.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
 
-    /// Makes [`next`](Self::next) return a time that has passed: something may have changed.
+    /// Makes [`next`](Self::next) return a time that has passed, because another process might have
+    /// changed the store.
     pub(crate) fn look_again(&mut self) {
         self.look_at = i64::MIN;
     }
 
-    /// Learns what the engine's clock shows.
+    /// Sets the offset from the time that the engine's clock shows.
     pub(crate) fn clock(&mut self, now: i64, host: i64) {
         self.offset = now.saturating_sub(host);
     }
 
-    /// Begins a turn, or a look if that is enough. Has no effect within a turn.
+    /// Begins a turn, which only reads the shard's row if that suffices. Has no effect within a
+    /// turn.
     pub(crate) fn start(&mut self, host: i64) {
         if self.next.is_some() {
             return;
@@ -174,15 +179,16 @@ impl Owner {
         self.begin(takes_turn);
     }
 
-    /// The statement to execute now; `None` between turns.
+    /// Returns the statement to execute now, or `None` between turns.
     pub(crate) fn statement(&self) -> Option<&Statement> {
         self.next.as_ref()
     }
 
-    /// Takes in what the statement returned. `host` is read after that.
+    /// Processes the answer to the statement. The caller reads `host` after the statement has
+    /// returned.
     ///
-    /// [`Error::Engine`] if the answer is none of this statement, or if there is no memory. The
-    /// turn then rolls back.
+    /// Returns [`Error::Engine`] if the answer does not belong to this statement, or if memory runs
+    /// out. The turn then rolls back.
     pub(crate) fn answer(&mut self, answer: Answer, host: i64) -> Result<(), Error> {
         self.metrics.statements += 1;
         let Some(statement) = self.next.take() else { return Err(unexpected(&answer)) };
@@ -235,9 +241,9 @@ impl Owner {
         Ok(())
     }
 
-    /// Takes in that the statement failed, or that [`answer`](Self::answer) did. The caller
-    /// executes the `Rollback` that follows, whatever comes of it. The next turn begins after 50
-    /// ms, after twice that if it fails too, and so on up to 3.2 s.
+    /// Records that the statement or [`answer`](Self::answer) failed. The caller then executes the
+    /// `Rollback` and ignores its result. The next turn begins after 50 ms. Each further failure
+    /// doubles this delay, up to 3.2 s.
     pub(crate) fn failed(&mut self, error: &Error, host: i64) {
         self.metrics.failures += 1;
         self.delay = (self.delay * 2).clamp(50_000, 3_200_000);
@@ -245,8 +251,8 @@ impl Owner {
         if matches!(error, Error::UnknownOutcome(_)) {
             self.unknown();
         } else if self.epoch != 0 && self.turn.is_open {
-            // The store still has what the turn loaded and popped. The early rows have what was put
-            // since the last turn and is due before `wake`.
+            // The store still has the timers that the turn loaded and popped. The early rows have
+            // the timers that were put since the last turn and are due before `wake`.
             self.window = Window::new(self.announced.wake);
             self.look_at = i64::MIN;
         }
@@ -255,15 +261,16 @@ impl Owner {
         self.next = is_open.then_some(Statement::Rollback);
     }
 
-    /// The firings of the turn that has ended. The caller runs them and answers each.
+    /// Returns the firings of the turn that has ended. The caller runs and answers each firing.
     pub(crate) fn finish(&mut self) -> Vec<Firing> {
         if self.next.is_none() { core::mem::take(&mut self.turn.claimed) } else { Vec::new() }
     }
 
-    /// Answers a firing; the next turn writes the answer. `false` if the firing has an answer, or
-    /// was lost with the lease: then it is or was delivered again.
+    /// Answers a firing; the next turn writes the answer. Returns `false` if the firing already has
+    /// an answer, or if the lease was lost, which makes the next owner deliver the timer again.
     ///
-    /// [`Error::DueOutOfRange`] for [`Outcome::Again`]. The firing then still waits for an answer.
+    /// Returns [`Error::DueOutOfRange`] if the due time of [`Outcome::Again`] is out of range. The
+    /// firing then still waits for an answer.
     pub(crate) fn settle(&mut self, firing: &Firing, outcome: Outcome) -> Result<bool, Error> {
         if let Outcome::Again(due) = outcome {
             due.resolve(0)?;
@@ -276,25 +283,26 @@ impl Owner {
         Ok(is_ours)
     }
 
-    /// Whether a firing waits for an answer; otherwise it has one, or was lost with the lease.
+    /// Whether a firing waits for an answer. Otherwise the firing has been answered, or the lease
+    /// was lost.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         firing.fence == self.epoch && self.held.contains(&(firing.seq, firing.attempt))
     }
 
-    /// Learns that a `Put` of this epoch was committed.
+    /// Updates the window after a `Put` of this epoch was committed.
     pub(crate) fn put(&mut self, row: Waiting, near: i64) {
         if near == self.epoch && self.epoch != 0 && !self.window.learn(row) {
             self.unknown();
         }
     }
 
-    /// Learns that a timer was cancelled.
+    /// Removes a cancelled timer from the window.
     pub(crate) fn cancelled(&mut self, id: &str) {
         self.window.forget(id);
     }
 
-    /// Learns that the outcome of a commit of this participant's is not known: it takes a new epoch
-    /// at its next turn.
+    /// Records that the outcome of this participant's commit is unknown. The participant takes a
+    /// new epoch at its next turn.
     pub(crate) fn unknown(&mut self) {
         if self.epoch != 0 {
             self.resume = Some(self.epoch);
@@ -309,7 +317,7 @@ impl Owner {
         self.resigning = self.epoch != 0;
     }
 
-    /// What this participant has done.
+    /// Returns the counts of this participant.
     pub(crate) fn metrics(&self) -> Metrics {
         Metrics { window: self.window.len(), held: self.held.len(), ..self.metrics }
     }
@@ -357,8 +365,9 @@ impl Owner {
         }
     }
 
-    /// The lease is over, or the owner is this participant or its predecessor. A participant that
-    /// is alone waits for nobody, as nothing would end its wait.
+    /// Whether this participant may become the owner: the lease is over, or this participant or its
+    /// predecessor is the owner. A participant without `rescan` need not wait for another owner's
+    /// lease, because it has no rescan that would end the wait.
     fn may_take(&self, shard: &Shard) -> bool {
         self.settings.rescan.is_none()
             || self.lease(shard) < shard.now
@@ -389,7 +398,7 @@ impl Owner {
     }
 
     fn load(&mut self) {
-        // What waits in the window is due before what is not loaded yet.
+        // The timers in the window are due before the timers that are not loaded yet.
         let is_short = self.window.len() < self.settings.batch;
         if self.window.far() <= self.turn.now && is_short && !self.resigning {
             let ((due, seq), limit) = (self.window.high(), self.settings.page);

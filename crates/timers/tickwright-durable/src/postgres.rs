@@ -19,9 +19,9 @@
 //! # Ok::<(), tickwright_durable::Error>(())
 //! ```
 //!
-//! What another process adds earlier than this one wakes is seen at the next look, each minute
-//! unless said otherwise. To see it at once, run the loop in a
-//! [`Background`](crate::Background), and give its `look_again` to [`listen`].
+//! If another process adds a timer that is due before this process wakes, this process finds the
+//! timer at its next rescan, by default within a minute. To find the timer at once, run the loop in
+//! a [`Background`](crate::Background), and give its `look_again` to [`listen`].
 
 use core::fmt;
 use core::time::Duration;
@@ -42,7 +42,7 @@ const LOCK: i64 = 0x7469_636b << 32;
 
 type Connect = Box<dyn FnMut() -> Result<Client, postgres::Error> + Send>;
 
-/// A connection to a database of timers, made again when it is lost.
+/// A connection to a database of timers. A lost connection is opened again.
 pub struct Postgres {
     connect: Connect,
     client: Option<Client>,
@@ -50,7 +50,7 @@ pub struct Postgres {
     shard: i64,
     /// How long the server waits for this process in the middle of a transaction.
     margin: Duration,
-    /// In the middle of a transaction: a new connection cannot go on with it.
+    /// Whether a transaction is open, which a new connection could not continue.
     is_open: bool,
 }
 
@@ -58,15 +58,14 @@ impl Postgres {
     /// Connects without TLS, as to a socket of this machine: `host=/run/postgresql user=timers`.
     /// Makes the tables if there are none.
     ///
-    /// # Errors
-    /// [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Disconnected`] and
-    /// what PostgreSQL reports.
+    /// # Errors [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`],
+    /// [`Error::Disconnected`] and errors that PostgreSQL reports.
     pub fn open(parameters: &str) -> Result<Self, Error> {
         let parameters = parameters.to_string();
         Self::new(move || Client::connect(&parameters, NoTls))
     }
 
-    /// As [`open`](Self::open), over connections that a function makes: with TLS, for example.
+    /// Like [`open`](Self::open), but a function opens the connections, for example with TLS.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -90,7 +89,7 @@ impl Postgres {
         store.shard(0)
     }
 
-    /// The same store, for another shard.
+    /// Returns the same store, for another shard.
     ///
     /// # Errors
     /// What PostgreSQL reports.
@@ -101,14 +100,15 @@ impl Postgres {
         Ok(self)
     }
 
-    /// How long the server waits for this process in the middle of a transaction: 10 s unless said
-    /// otherwise. Give the margin of the [`Settings`](crate::Settings).
+    /// Sets how long the server waits for this process in the middle of a transaction. The default
+    /// is 10 s. Pass the margin of the [`Settings`](crate::Settings).
     #[must_use]
     pub fn margin(self, margin: Duration) -> Self {
         Self { margin, client: None, ..self }
     }
 
-    /// The connection, for the caller's own tables. Leave it outside of a transaction.
+    /// Returns the connection, for the caller's own tables. The caller must end every transaction
+    /// that it begins.
     ///
     /// # Errors
     /// [`Error::Disconnected`].
@@ -140,7 +140,7 @@ impl Engine for Postgres {
         self.is_open &= !matches!(statement, Statement::Commit | Statement::Rollback);
         let Some(client) = &mut self.client else {
             return match statement {
-                // What was open ended with the connection.
+                // An open transaction ended with the connection.
                 Statement::Rollback => Ok(Answer::Nothing),
                 _ => Err(Error::Disconnected("in the middle of a transaction".into())),
             };
@@ -166,10 +166,10 @@ impl Engine for Postgres {
     }
 }
 
-/// Timers in a transaction of the caller's, for a [`Writer`](crate::Writer).
+/// Timers in the caller's transaction, for a [`Writer`](crate::Writer).
 ///
-/// The transaction has the isolation level `READ COMMITTED`, which is PostgreSQL's own. Add timers
-/// late in it: until it ends, the owner of the shard waits.
+/// The transaction must have the isolation level `READ COMMITTED`, which is PostgreSQL's default.
+/// Add timers late in the transaction, because the owner of the shard waits until it ends.
 pub struct Within<'a, 'c> {
     client: &'a mut Transaction<'c>,
     prepared: Prepared,
@@ -177,7 +177,8 @@ pub struct Within<'a, 'c> {
 }
 
 impl<'a, 'c> Within<'a, 'c> {
-    /// Writes timers of a shard in this transaction. The store exists: [`Postgres::open`] made it.
+    /// Writes timers of a shard in this transaction. The store must have been created by
+    /// [`Postgres::open`].
     #[must_use]
     pub fn new(transaction: &'a mut Transaction<'c>, shard: u32) -> Self {
         Self { client: transaction, prepared: HashMap::new(), shard: i64::from(shard) }
@@ -195,9 +196,9 @@ impl Engine for Within<'_, '_> {
     }
 }
 
-/// Calls `hint` on a thread of its own when another process put a timer that the owner of the shard
-/// may not know, until `hint` returns `false`. It listens on a connection of its own, and calls
-/// `hint` after each reconnection too, as hints are lost with a connection.
+/// Calls `hint` on a dedicated thread whenever another process put a timer that the shard's owner
+/// might not know, until `hint` returns `false`. The thread listens on its own connection. It also
+/// calls `hint` after each reconnection, because hints are lost while the connection is down.
 pub fn listen(
     mut connect: impl FnMut() -> Result<Client, postgres::Error> + Send + 'static,
     shard: u32,
@@ -318,7 +319,7 @@ fn error(error: postgres::Error) -> Error {
     {
         Error::Denied(what)
     } else if matches!(database.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) {
-        // The server ends the connection. If it was at a commit, that may have taken place.
+        // The server ended the connection. A commit that was being executed may have taken effect.
         Error::Disconnected(what)
     } else if is(&[&SqlState::DISK_FULL]) {
         Error::Full(what)

@@ -1,4 +1,4 @@
-//! How a process takes part.
+//! Settings of one process: name, margin of the lease, rescan, window, batch.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -10,22 +10,23 @@ pub struct Settings {
     pub(crate) margin: i64,
     pub(crate) rescan: Option<i64>,
     pub(crate) span: i64,
-    /// How many rows one turn loads at most.
+    /// The maximum number of rows that one turn loads.
     pub(crate) page: usize,
     pub(crate) batch: usize,
 }
 
 impl Settings {
-    /// No other process delivers timers of this store. So this one takes over at its start, whoever
-    /// owned the store before, and executes no statement while it sleeps.
+    /// Settings for the only process that delivers timers of this store. The process takes over the
+    /// lease at its start, whichever process held the lease before, and executes no statement while
+    /// it sleeps.
     #[must_use]
     pub fn alone() -> Self {
         Self { rescan: None, ..Self::named("alone") }
     }
 
-    /// One of several processes that deliver timers of this store. `name` differs between processes
-    /// that live at one time: a process that starts under the name of the last owner is its
-    /// successor, and takes over at once.
+    /// Settings for one of several processes that deliver timers of this store. Processes that run
+    /// at the same time must have different names, because a process that starts under the last
+    /// owner's name takes over at once.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
@@ -38,34 +39,36 @@ impl Settings {
         }
     }
 
-    /// How late an owner may be before another process takes over: 10 s unless said otherwise. Make
-    /// it longer than the longest run of a batch, and equal in all processes.
+    /// Sets the margin of the lease: how late an owner can be before its lease ends and another
+    /// process takes over. The default is 10 s. Make the margin longer than the longest run of a
+    /// batch, and equal in all processes.
     #[must_use]
     pub fn margin(self, margin: Duration) -> Self {
         Self { margin: micros(margin), ..self }
     }
 
-    /// How often this process looks for what others did: every minute unless said otherwise.
+    /// Sets how often this process checks the store for changes by other processes. The default is
+    /// every minute.
     #[must_use]
     pub fn rescan(self, rescan: Duration) -> Self {
         Self { rescan: Some(micros(rescan)), ..self }
     }
 
-    /// How far ahead timers are in memory: a minute unless said otherwise.
+    /// Sets how far before its due time a timer is loaded into memory. The default is one minute.
     #[must_use]
     pub fn window(self, window: Duration) -> Self {
         Self { span: micros(window), ..self }
     }
 
-    /// How many firings have no answer at one time: at most 256 unless said otherwise, and at least
-    /// 1. A turn claims as many as are missing.
+    /// Sets the maximum number of firings that wait for an answer at one time. The default is 256,
+    /// and 0 is treated as 1. Each turn claims timers until this number is reached.
     #[must_use]
     pub fn batch(self, batch: usize) -> Self {
         Self { batch: batch.max(1), ..self }
     }
 }
 
-/// At least 1 us, at most some 292,000 years.
+/// Converts to microseconds: at least 1 us, at most about 292,000 years.
 fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX).max(1)
 }

@@ -1,6 +1,6 @@
-//! The statements as SQL, the same for both engines: `?1` is an argument, and `{..}` is what the
-//! engines write differently. A sign (`+state`), `a_shard` and `CROSS JOIN` keep SQLite from an
-//! index that leads over all rows of a shard, instead of to the few that the statement names.
+//! The statements as SQL for both engines: `?1` is an argument, and `{..}` is a part that differs
+//! between the engines. A sign (`+state`), `a_shard` and `CROSS JOIN` keep SQLite from using an
+//! index that visits all rows of a shard instead of the few rows that the statement names.
 
 use core::fmt::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::statement::{
     Announced, Answer, Cancelled, Due, Firing, Outcome, Settled, Shard, Statement, Timer, Waiting,
 };
 
-/// The schema. In SQLite, its types have other names.
+/// The schema. SQLite uses other names for the types.
 pub(crate) const CREATE: &str = "
 CREATE TABLE tickwright_store (version bigint NOT NULL);
 CREATE TABLE tickwright_timer (
@@ -89,11 +89,11 @@ impl Value<'_> {
     }
 }
 
-/// A connection, as the statements see it.
+/// The functions of a connection that the statements use.
 pub(crate) trait Sql {
     /// The names of our tables.
     const TABLES: &'static str;
-    /// Draws ?2 numbers, the last one or each: the seq of a put.
+    /// Draws ?2 sequence numbers for puts, and returns the last number or each number.
     const DRAW: &'static str;
 
     /// Executes a statement with its arguments, and calls `row` for each row.
@@ -104,13 +104,14 @@ pub(crate) trait Sql {
         row: &mut dyn FnMut(&[Value<'_>]),
     ) -> Result<(), Error>;
 
-    /// The engine's clock, as an argument, if the statements do not read it.
+    /// Returns the time of the engine's clock as an argument, if the statements do not read the
+    /// clock.
     fn now(&self) -> Option<i64>;
 
     fn guard(&mut self, alone: bool) -> Result<(), Error>;
 }
 
-/// What a test changes in each statement: this text, into that one.
+/// The replacements that a test makes in each statement: the old text and the new text.
 #[cfg(test)]
 pub(crate) type Mutation = &'static [(&'static str, &'static str)];
 #[cfg(test)]
@@ -124,7 +125,7 @@ pub(crate) fn text(sql: &str, now: &str, list: &str) -> String {
     text
 }
 
-/// The version of the store, or `None` if there is none.
+/// Returns the version of the store, or `None` if there is no store.
 pub(crate) fn version<S: Sql>(sql: &mut S) -> Result<Option<i64>, Error> {
     let mut names = Vec::new();
     sql.query(S::TABLES, &[], &mut |row| names.push(row[0].text()))?;
@@ -147,7 +148,7 @@ pub(crate) fn version<S: Sql>(sql: &mut S) -> Result<Option<i64>, Error> {
     }
 }
 
-/// Says of what version the tables are that were just made.
+/// Writes the version of the tables that were just created.
 pub(crate) fn created(sql: &mut impl Sql) -> Result<(), Error> {
     run(sql, STORE, &[Int(SCHEMA)]).map(drop)
 }
@@ -165,7 +166,7 @@ fn rows(sql: &mut impl Sql, text: &'static str, arguments: &[Value<'_>]) -> Resu
     Ok(Answer::Rows(rows))
 }
 
-/// Executes a statement within whatever transaction the connection is in.
+/// Executes a statement within the connection's current transaction.
 pub(crate) fn execute<S: Sql>(sql: &mut S, shard: i64, statement: &Statement) -> Result<Answer, Error> {
     match statement {
         Statement::Begin | Statement::Commit | Statement::Rollback => {
@@ -255,8 +256,8 @@ fn put(
     replace: bool,
     near: i64,
 ) -> Result<Answer, Error> {
-    // First a write: a transaction of the caller's that has only read in SQLite does not wait for
-    // another writer, but is refused at once.
+    // A write comes first, because SQLite refuses the first write of a caller's transaction at once
+    // if the transaction has read before and another connection writes.
     let Some(&seq) = draw(sql, shard, 1)?.first() else { return Err(Error::NoShard(shard)) };
     let Shard { now, epoch, announced: Announced { wake, high, .. }, .. } = look(sql, shard)?;
     let due = due.resolve(now)?;
@@ -302,7 +303,7 @@ fn settle(
     rows(sql, WAIT, &[Int(shard), Int(epoch), Text(&list)])
 }
 
-/// A table as one argument, in JSON: id, seq, attempt, due, the next seq, and the shard.
+/// Encodes a table as one JSON argument: id, seq, attempt, due, the next seq, and the shard.
 fn list<'a>(shard: i64, rows: impl Iterator<Item = (&'a Arc<str>, [i64; 4])>) -> String {
     let mut list = String::from("[");
     for (id, [seq, attempt, due, next]) in rows {

@@ -23,17 +23,16 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens a file, or makes it. It is in WAL mode, and a commit waits for the disk
+    /// Opens a file, or creates it. The file is in WAL mode, and each commit waits for the disk
     /// (`synchronous = FULL`).
     ///
-    /// # Errors
-    /// [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Full`] and what
-    /// SQLite reports. The file is then as it was.
+    /// # Errors [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Full`] and
+    /// errors that SQLite reports. After an error the file is unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::new(Connection::open(path).map_err(error)?)
     }
 
-    /// Takes a connection of the caller's, and sets its mode as [`open`](Self::open) does.
+    /// Uses the caller's connection, and sets its mode as [`open`](Self::open) does.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -41,7 +40,7 @@ impl Sqlite {
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
         let mut within = Within { connection: &connection, shard: 0 };
         let found = sql::version(&mut within)?;
-        // A foreign file, or one of a newer version, keeps the mode that it has.
+        // A foreign file, or a file of a newer version, keeps its mode.
         connection
             .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
             .and_then(|_| connection.execute_batch("PRAGMA synchronous = FULL"))
@@ -58,7 +57,7 @@ impl Sqlite {
         Self { connection, shard: 0 }.shard(0)
     }
 
-    /// The same store, for another shard.
+    /// Returns the same store, for another shard.
     ///
     /// # Errors
     /// What SQLite reports.
@@ -68,7 +67,8 @@ impl Sqlite {
         Ok(Self { shard, ..self })
     }
 
-    /// The connection, for the caller's own tables. Leave it outside of a transaction.
+    /// Returns the connection, for the caller's own tables. The caller must end every transaction
+    /// that it begins.
     pub fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
@@ -110,8 +110,8 @@ impl Engine for Sqlite {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Begin the transaction with `BEGIN IMMEDIATE` if others write too, as for every read before a
-/// write in SQLite.
+/// If other connections write too, begin the transaction with `BEGIN IMMEDIATE`, as SQLite requires
+/// for every transaction that reads before it writes.
 #[derive(Debug)]
 pub struct Within<'a> {
     connection: &'a Connection,
@@ -119,14 +119,15 @@ pub struct Within<'a> {
 }
 
 impl<'a> Within<'a> {
-    /// Writes timers of a shard in the transaction of this connection; without one, each call fails
-    /// with [`Error::NoTransaction`]. The store exists: [`Sqlite::open`] made it.
+    /// Writes timers of a shard in the transaction of this connection. Without a transaction, each
+    /// call fails with [`Error::NoTransaction`]. The store must have been created by
+    /// [`Sqlite::open`].
     #[must_use]
     pub fn new(connection: &'a Connection, shard: u32) -> Self {
         Self { connection, shard: i64::from(shard) }
     }
 
-    /// Makes the tables, unless another process was faster.
+    /// Creates the tables, unless another process has created them meanwhile.
     fn create(&mut self) -> Result<(), Error> {
         if sql::version(self)?.is_some() {
             return Ok(());
@@ -143,7 +144,7 @@ impl<'a> Within<'a> {
 
 impl Engine for Within<'_> {
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error> {
-        // Without a transaction, half of a call could stay.
+        // Without a transaction, an error could leave half of a call's changes in the store.
         if self.connection.is_autocommit() {
             return Err(Error::NoTransaction);
         }
@@ -152,7 +153,7 @@ impl Engine for Within<'_> {
     }
 }
 
-/// The text of a statement. Most of them have no parts of an engine's own.
+/// The text of a statement. Most statements have no parts that differ between engines.
 fn text(text: &'static str) -> Cow<'static, str> {
     if !cfg!(test) && !text.contains('{') {
         return text.into();
@@ -194,7 +195,7 @@ impl Sql for Within<'_> {
         Some(now())
     }
 
-    /// The transaction holds the only lock that there is, or takes it at its first write.
+    /// The transaction holds SQLite's only lock, or takes this lock at its first write.
     fn guard(&mut self, _: bool) -> Result<(), Error> {
         Ok(())
     }
@@ -211,7 +212,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-// A test's clock, in the place of SQLite's.
+// A clock of the test replaces SQLite's clock.
 #[cfg(test)]
 thread_local!(pub(crate) static CLOCK: core::cell::Cell<Option<i64>> = const { core::cell::Cell::new(None) });
 

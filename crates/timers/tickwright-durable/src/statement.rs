@@ -1,4 +1,4 @@
-//! What is asked of a store, as values: an [`Engine`] executes a [`Statement`] and returns its
+//! Requests to a store, as values: an [`Engine`] executes a [`Statement`] and returns an
 //! [`Answer`].
 
 use core::time::Duration;
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::error::Error;
 use crate::limits::MAX_DUE;
 
-/// Later than every due time: nothing waits.
+/// A time later than every due time. It means that no timer waits.
 pub(crate) const NEVER: i64 = i64::MAX;
 
 /// When a timer is due, by the engine's clock.
@@ -34,14 +34,15 @@ impl Due {
         Self::At(i64::try_from(since.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX))
     }
 
-    /// The due time if the engine's clock shows `now`. It is out of range before 1970 and after
-    /// [`MAX_DUE`].
+    /// Returns the due time if the engine's clock shows `now`. A due time before 1970 or after
+    /// [`MAX_DUE`] is out of range.
     pub(crate) fn resolve(self, now: i64) -> Result<i64, Error> {
         let due = self.unchecked(now);
         if (0..=MAX_DUE).contains(&due) { Ok(due) } else { Err(Error::DueOutOfRange { due }) }
     }
 
-    /// As [`resolve`](Self::resolve), with the nearest due time if it is out of range.
+    /// Like [`resolve`](Self::resolve), but a due time that is out of range is replaced by the
+    /// nearest valid due time.
     pub(crate) fn clamped(self, now: i64) -> i64 {
         self.unchecked(now).clamp(0, MAX_DUE)
     }
@@ -61,11 +62,11 @@ pub struct Waiting {
     pub id: Arc<str>,
     /// When it is due, in microseconds since 1970.
     pub due: i64,
-    /// Greater at each add and each replace.
+    /// A sequence number. Each add and each replace gives a greater number.
     pub seq: i64,
 }
 
-/// A timer that an owner has claimed: the caller runs it, and answers.
+/// A timer that an owner has claimed. The caller runs the firing and answers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firing {
     /// The timer's id.
@@ -75,49 +76,50 @@ pub struct Firing {
     pub due: i64,
     /// How late it was claimed, in microseconds.
     pub late: i64,
-    /// 1 at the first delivery. It is greater at each repetition, and begins again after a replace.
+    /// The number of this delivery: 1 at first, greater at each repetition, and 1 again after a
+    /// replace.
     pub attempt: i64,
     /// The epoch of the owner. A repetition has a greater pair (fence, attempt).
     pub fence: i64,
     /// What the caller gave to `add`.
     pub payload: Vec<u8>,
-    /// The number of the add or the replace.
+    /// The sequence number of the add or the replace.
     pub seq: i64,
 }
 
-/// What became of a firing.
+/// The outcome of a firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The timer is deleted.
     Done,
-    /// The timer waits for another due time, as a new one.
+    /// The timer waits for another due time, as a new timer.
     Again(Due),
     /// The timer waits again for the time at which it was due: it is delivered again soon.
     Release,
 }
 
-/// What an add did.
+/// The result of an add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
     /// The timer waits.
     Added,
-    /// A timer of this id exists, and is as it was.
+    /// A timer with this id already exists and is unchanged.
     Exists,
 }
 
-/// What [`cancel`](crate::Writer::cancel) did.
+/// The result of [`cancel`](crate::Writer::cancel).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
     /// The timer is deleted, and no delivery of it begins afterwards.
     Removed,
-    /// The timer is deleted and is not repeated, but a delivery has begun or may still begin: an
-    /// owner has claimed it, or had claimed it when it lost its lease.
+    /// The timer is deleted and is not repeated, but a delivery has begun or can still begin,
+    /// because an owner claimed the timer. This owner may since have lost its lease.
     Running,
     /// There is no such timer.
     Gone,
 }
 
-/// A timer as [`get`](crate::Writer::get) shows it.
+/// A timer as [`get`](crate::Writer::get) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
     /// When it is due, in microseconds since 1970.
@@ -143,21 +145,21 @@ pub struct Settled {
 /// What an owner announces at the end of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// Nothing waits earlier, except what is in the table of early timers.
+    /// No timer waits for an earlier time, except the timers in the table of early timers.
     pub(crate) wake: i64,
     /// The end of the owner's window: a due time.
     pub(crate) high: i64,
-    /// From this time on, another process may take the shard over.
+    /// The end of the lease: after this time another process is allowed to take over the shard.
     pub(crate) lease: i64,
 }
 
-/// One statement. All of them but `Begin`, `Commit` and `Rollback` speak of one shard.
+/// One statement. Every statement except `Begin`, `Commit` and `Rollback` applies to one shard.
 #[derive(Clone, Debug)]
 pub enum Statement {
     /// Begins a transaction that writes.
     Begin,
-    /// Waits for the guard of the shard until the transaction ends: alone, for an owner, or beside
-    /// other writers.
+    /// Takes the shard's guard until the transaction ends. An owner holds the guard exclusively,
+    /// and writers share it.
     Guard {
         alone: bool,
     },
@@ -169,24 +171,25 @@ pub enum Statement {
     Acquire {
         owner: Arc<str>,
     },
-    /// Makes each running timer wait again, in doubt: [`Answer::Rows`].
+    /// Makes each running timer wait again and marks it as in doubt: [`Answer::Rows`].
     Orphan,
-    /// Executes the answers to what `epoch` claimed: [`Answer::Rows`] with what waits again. `now`
-    /// is what the engine's clock showed in this transaction.
+    /// Executes the answers to the firings that `epoch` claimed: [`Answer::Rows`] with the timers
+    /// that wait again. `now` is the time that the engine's clock showed in this transaction.
     Settle {
         epoch: i64,
         now: i64,
         answers: Vec<Settled>,
     },
-    /// Deletes the rows of the early timers: [`Answer::Rows`] with those that still wait.
+    /// Deletes the rows of the early timers: [`Answer::Rows`] with the early timers that still
+    /// wait.
     Early,
-    /// Reads what waits from (due, seq) on, in this order: [`Answer::Rows`].
+    /// Reads the waiting timers from (due, seq) on, ordered by (due, seq): [`Answer::Rows`].
     Load {
         due: i64,
         seq: i64,
         limit: usize,
     },
-    /// Claims those of these timers that are due at `now`: [`Answer::Claimed`].
+    /// Claims the listed timers that are due at `now`: [`Answer::Claimed`].
     Claim {
         epoch: i64,
         now: i64,
@@ -223,7 +226,8 @@ pub enum Answer {
     Rows(Vec<Waiting>),
     /// The timers that are running now; `late` is 0.
     Claimed(Vec<Firing>),
-    /// The new timer, or `None` if the id exists and was not to be replaced.
+    /// The new timer, or `None` if a timer with this id exists and the statement did not replace
+    /// it.
     Put(Option<Waiting>),
     Cancelled(Cancelled),
     Timer(Option<Timer>),
@@ -234,23 +238,23 @@ pub enum Answer {
 pub struct Shard {
     pub(crate) now: i64,
     pub(crate) owner: Arc<str>,
-    /// How often the shard was taken over.
+    /// The number of takeovers of the shard.
     pub(crate) epoch: i64,
     pub(crate) announced: Announced,
-    /// When the owner should be back for the first of the early timers: when that is due, or when
-    /// it was put if that was later.
+    /// When the owner should run its next turn because of the first early timer: the due time of
+    /// this timer, or the time of its put if the put was later.
     pub(crate) early: Option<i64>,
 }
 
 /// A store. This crate implements it: [`Sqlite`](crate::sqlite::Sqlite),
 /// [`Postgres`](crate::postgres::Postgres), and the `Within` of each.
 pub trait Engine {
-    /// Executes one statement; after an error the caller executes `Rollback`. Except for
-    /// [`Error::UnknownOutcome`] of a `Commit`, the transaction did not take place then.
+    /// Executes one statement. After an error the caller executes `Rollback`, and the transaction
+    /// has no effect, unless a `Commit` returned [`Error::UnknownOutcome`].
     #[doc(hidden)]
     fn execute(&mut self, statement: &Statement) -> Result<Answer, Error>;
 
-    /// What the engine's clock shows, if it can be read without a statement.
+    /// Returns the time of the engine's clock, if it can be read without a statement.
     #[doc(hidden)]
     fn clock(&self) -> Option<i64> {
         None

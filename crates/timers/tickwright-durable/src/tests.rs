@@ -1,4 +1,4 @@
-//! One suite for both engines. Nothing sleeps: what is due was due in 1970.
+//! One suite for both engines. No test sleeps, because every due timer was due in 1970.
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -18,14 +18,14 @@ use crate::{
 
 const FAR: Due = Due::At(MAX_DUE);
 
-/// A store of a test's own.
+/// A store that only one test uses.
 trait Store {
     type Engine: Engine + Send + 'static;
-    /// How many timers are many.
+    /// The number of timers in tests with many timers.
     const MANY: i64;
 
     fn engine(&self) -> Self::Engine;
-    /// The rows of a table.
+    /// Returns the number of rows of a table.
     fn count(&self, table: &str) -> i64;
     fn end_lease(&self);
     /// Runs this in a transaction of another connection.
@@ -44,7 +44,7 @@ fn ids(firings: &[Firing]) -> Vec<&str> {
     firings.iter().map(|firing| &*firing.id).collect()
 }
 
-/// Each test over SQLite, and all of them over PostgreSQL, each in a shard of its own.
+/// Runs each test over SQLite, and all tests over PostgreSQL, each test in its own shard.
 macro_rules! suite {
     ($($test:ident)*) => {
         #[cfg(feature = "sqlite")]
@@ -212,7 +212,7 @@ fn a_stale_owner_does_not_begin_what_it_claimed(store: &impl Store) {
     assert!(begun.try_recv().is_err(), "`new` has `b`");
 }
 
-/// What a turn checks before it executes them, the statements check too.
+/// The statements also check the conditions that a turn checks before it executes them.
 fn a_statement_changes_what_it_names_alone(store: &impl Store) {
     store.alone().add("a", Due::At(10), b"").unwrap();
     let mut engine = store.engine();
@@ -345,7 +345,8 @@ fn bad_arguments_are_named(store: &impl Store) {
     assert!(text.contains('9') && text.contains("newer version"), "{text}");
 }
 
-/// Nothing would end its wait for the lease of another.
+/// A process that is the only one takes over at once, because nothing would end its wait for
+/// another owner's lease.
 fn a_participant_that_is_alone_takes_over_from_whoever_was_before(store: &impl Store) {
     let mut other = store.timers(Settings::named("worker 1"));
     assert_eq!(other.take_due(), Ok(vec![]));

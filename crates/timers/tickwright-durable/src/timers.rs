@@ -1,4 +1,4 @@
-//! One thread's timers: adds, and a loop that takes what is due.
+//! One thread's timers: adds, and a loop that takes the due timers.
 
 use core::fmt;
 use core::time::Duration;
@@ -45,8 +45,8 @@ impl<E: Engine> Timers<E> {
         Self { engine, owner: Owner::new(settings), start: Instant::now() }
     }
 
-    /// Adds a timer, unless one of this id exists. It is durable when this returns. Costs one
-    /// commit; [`batch`](Self::batch) shares a commit among many.
+    /// Adds a timer, unless a timer with this id exists. The timer is durable when the call
+    /// returns. Costs one commit; [`batch`](Self::batch) shares a commit among many.
     ///
     /// # Errors
     /// The arguments that [`Error`] names, or what the engine reports.
@@ -54,8 +54,8 @@ impl<E: Engine> Timers<E> {
         self.batch(|batch| batch.add(id, due, payload))
     }
 
-    /// Adds a timer, in the place of the one of this id if that exists. What runs of the old one is
-    /// not stopped; its answer has no effect.
+    /// Adds a timer. If a timer with this id exists, the new timer replaces it. A firing of the old
+    /// timer that already runs is not stopped, but its answer has no effect.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -72,10 +72,9 @@ impl<E: Engine> Timers<E> {
     }
 
     /// Runs several adds, replaces and cancels in one transaction. If `work` or one of the calls
-    /// returns an error, none takes place.
+    /// returns an error, none of the calls takes effect.
     ///
-    /// # Errors
-    /// That of `work`, or what the engine reports.
+    /// # Errors The error of `work`, or an error that the engine reports.
     pub fn batch<T>(
         &mut self,
         work: impl FnOnce(&mut Writer<&mut E>) -> Result<T, Error>,
@@ -195,35 +194,36 @@ impl<E: Engine> Timers<E> {
         self.owner.settle(firing, outcome)
     }
 
-    /// Whether a [`take_due`](Self::take_due) is wanted before more firings run, so that the lease
-    /// does not end.
+    /// Whether the caller should call [`take_due`](Self::take_due) before it runs more firings, so
+    /// that the lease does not end.
     pub(crate) fn must_renew(&self) -> bool {
         self.owner.renew_at() <= self.host()
     }
 
-    /// Whether a firing may begin: it waits for an answer, and its lease is not known to be lost.
+    /// Whether a firing may begin: it waits for an answer, and this process does not know of a loss
+    /// of the lease.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         self.owner.holds(firing)
     }
 
-    /// Makes the next [`take_due`](Self::take_due) look at what others wrote.
+    /// Makes the next [`take_due`](Self::take_due) check for timers that other processes wrote.
     pub fn look_again(&mut self) {
         self.owner.look_again();
     }
 
-    /// Whether this process delivers; otherwise another one does, and this one stands by.
+    /// Whether this process delivers the timers. Otherwise it is a standby for another process.
     #[must_use]
     pub fn is_owner(&self) -> bool {
         self.owner.epoch() != 0
     }
 
-    /// What this participant has done.
+    /// Returns the counts of this participant.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.owner.metrics()
     }
 
-    /// The engine, for what an adapter offers beside statements.
+    /// Returns the engine, for functions of an adapter other than statements.
     pub fn engine(&mut self) -> &mut E {
         &mut self.engine
     }
@@ -231,8 +231,8 @@ impl<E: Engine> Timers<E> {
     /// Writes the answers and ends the lease, so that another process takes over at once. A firing
     /// without an answer is delivered again.
     ///
-    /// # Errors
-    /// What the engine reports. Nothing is lost then: the lease ends by itself.
+    /// # Errors Errors that the engine reports. No timer is lost then, because the lease ends by
+    /// itself.
     pub fn close(mut self) -> Result<(), Error> {
         self.owner.resign();
         if self.is_owner() { self.turn() } else { Ok(()) }
@@ -271,7 +271,7 @@ impl<E> fmt::Debug for Timers<E> {
     }
 }
 
-/// A transaction that ends without a change unless it is committed, also if its work panics.
+/// A transaction that is rolled back unless it is committed, even if its work panics.
 struct Open<'a, E: Engine> {
     engine: &'a mut E,
     is_open: bool,

@@ -1,4 +1,4 @@
-//! The near timers in memory.
+//! The window: timers that are due soon, in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,27 +7,28 @@ use tickwright_core::{DefaultQueue, Key, Tick};
 
 use crate::statement::{NEVER, Waiting};
 
-/// It holds every waiting timer before `high`. Each timer beyond `high` is due at `far` or later.
+/// The window holds every waiting timer before `high`. Each timer beyond `high` is due at `far` or
+/// later.
 ///
-/// A timer that was popped stays as an idle one, so that its key serves the next arm.
+/// A popped timer stays in the window as an idle timer, so that the next arm reuses its key.
 #[derive(Debug)]
 pub(crate) struct Window {
     queue: DefaultQueue<Waiting>,
     keys: HashMap<Arc<str>, Key>,
     high: (i64, i64),
     far: i64,
-    /// No pending timer is due earlier. The queue does not know this time: a timer that is overdue
-    /// when it arrives counts there as due at its arrival.
+    /// No pending timer is due before this time. The queue cannot provide this time, because it
+    /// counts a timer that is overdue at its arrival as due at its arrival.
     low: i64,
 }
 
 impl Window {
-    /// An empty window. No timer is due before `low`, and later ones are not loaded yet.
+    /// Creates an empty window. No timer is due before `low`, and later timers are not loaded yet.
     pub(crate) fn new(low: i64) -> Self {
         Self { queue: DefaultQueue::new(), keys: HashMap::new(), high: (low, 0), far: low, low: NEVER }
     }
 
-    /// Learns of a timer that waits. `false` if there is no memory for it.
+    /// Adds a waiting timer. Returns `false` if memory runs out.
     #[must_use]
     pub(crate) fn learn(&mut self, row: Waiting) -> bool {
         if (row.due, row.seq) >= self.high {
@@ -60,7 +61,7 @@ impl Window {
         }
     }
 
-    /// Removes a timer that is idle and still has this seq.
+    /// Removes a timer if it is idle and still has this seq.
     pub(crate) fn finish(&mut self, id: &str, seq: i64) {
         if let Some(&key) = self.keys.get(id)
             && self.queue.is_idle(key)
@@ -70,7 +71,7 @@ impl Window {
         }
     }
 
-    /// Where the next load begins.
+    /// Returns the due time and the seq from which the next load begins.
     pub(crate) fn high(&self) -> (i64, i64) {
         self.high
     }
@@ -80,8 +81,8 @@ impl Window {
         self.far
     }
 
-    /// Learns the rows of a load at `high`. If there are fewer than were asked for, nothing is
-    /// beyond them, and the window reaches to `until` at least.
+    /// Adds the rows of a load at `high`. If the load returned fewer rows than requested, no timers
+    /// follow these rows, and the window reaches at least to `until`.
     #[must_use]
     pub(crate) fn load(&mut self, rows: Vec<Waiting>, asked: usize, until: i64) -> bool {
         let last = rows.last().map(|row| (row.due, row.seq.saturating_add(1)));
@@ -96,7 +97,7 @@ impl Window {
         rows.into_iter().all(|row| self.learn(row))
     }
 
-    /// The earliest time at which anything waits; it may be earlier than that, and never later.
+    /// Returns a lower bound on the earliest due time of the waiting timers.
     pub(crate) fn wake(&self) -> i64 {
         let near = match self.queue.next_wake() {
             Some(at) if at <= self.queue.now() => self.low,
@@ -105,7 +106,7 @@ impl Window {
         near.min(self.far)
     }
 
-    /// Makes up to `limit` timers idle that are due, and returns them.
+    /// Makes up to `limit` due timers idle and returns these timers.
     pub(crate) fn due(&mut self, now: i64, limit: usize) -> Vec<Waiting> {
         let mut rows = Vec::new();
         while rows.len() < limit
@@ -120,7 +121,8 @@ impl Window {
         rows
     }
 
-    /// Whether the queue's clock has passed this time: the engine's clock was set back.
+    /// Whether the queue's clock has passed this time, which means that the engine's clock was set
+    /// back.
     pub(crate) fn is_past(&self, now: i64) -> bool {
         tick(now) < self.queue.now()
     }
@@ -131,7 +133,7 @@ impl Window {
     }
 }
 
-/// Due times are at least 0; a clock before 1970 counts as 1970.
+/// Due times are at least 0, and a clock before 1970 is treated as 1970.
 fn tick(at: i64) -> Tick {
     Tick::try_from(at).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Adds, replaces and cancels, in whatever transaction the engine is in.
+//! Adds, replaces and cancels, within the engine's current transaction.
 
 use std::sync::Arc;
 
@@ -6,23 +6,26 @@ use crate::error::Error;
 use crate::limits::{MAX_ID, MAX_PAYLOAD};
 use crate::statement::{Added, Answer, Cancelled, Due, Engine, Statement, Timer, Waiting};
 
-/// Writes timers inside of a transaction: they exist if it commits. The transaction is the caller's
-/// (`sqlite::Within`, `postgres::Within`), or the one of [`Timers::batch`](crate::Timers::batch).
+/// Writes timers inside a transaction. The timers exist once the transaction commits. The
+/// transaction belongs to the caller (`sqlite::Within`, `postgres::Within`) or to
+/// [`Timers::batch`](crate::Timers::batch).
 ///
-/// An owner learns of them by itself: see "who wakes" in `docs/durable.md`. To spare the owner in
-/// this process the wait, call [`look_again`](crate::Timers::look_again) after the commit.
+/// An owner finds the new timers by itself: see "who wakes" in `docs/durable.md`. For the owner in
+/// this process to find them at once, call [`look_again`](crate::Timers::look_again) after the
+/// commit.
 #[derive(Debug)]
 pub struct Writer<E> {
     engine: E,
     is_guarded: bool,
-    /// The epoch of the owner that learns of this in memory; 0 if none does.
+    /// The epoch of the owner that is notified of these writes in memory, or 0 if no owner is
+    /// notified.
     pub(crate) near: i64,
     pub(crate) changes: Vec<Change>,
-    /// The first error: the engine may have ended the transaction at it.
+    /// The first error, which may have made the engine end the transaction.
     pub(crate) failure: Option<Error>,
 }
 
-/// What the owner in this process learns after the commit.
+/// Changes of which the owner in this process is notified after the commit.
 #[derive(Debug)]
 pub(crate) enum Change {
     Put(Waiting),
@@ -30,12 +33,12 @@ pub(crate) enum Change {
 }
 
 impl<E: Engine> Writer<E> {
-    /// A writer over an engine that is inside of a transaction.
+    /// Creates a writer over an engine that is inside a transaction.
     pub fn new(engine: E) -> Self {
         Self { engine, is_guarded: false, near: 0, changes: Vec::new(), failure: None }
     }
 
-    /// Adds a timer, unless one of this id exists.
+    /// Adds a timer, unless a timer with this id exists.
     ///
     /// # Errors
     /// The arguments that [`Error`] names, or what the engine reports.
@@ -43,8 +46,8 @@ impl<E: Engine> Writer<E> {
         Ok(if self.put(id, due, payload, false)? { Added::Added } else { Added::Exists })
     }
 
-    /// Adds a timer, in the place of the one of this id if that exists. What runs of the old one is
-    /// not stopped; its answer has no effect.
+    /// Adds a timer. If a timer with this id exists, the new timer replaces it. A firing of the old
+    /// timer that already runs is not stopped, but its answer has no effect.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -78,7 +81,7 @@ impl<E: Engine> Writer<E> {
         }
     }
 
-    /// Up to `limit` timers that wait, in the order in which they are due, behind `after`.
+    /// Returns up to `limit` waiting timers after `after`, in the order of their due times.
     ///
     /// # Errors
     /// What the engine reports.
@@ -90,7 +93,7 @@ impl<E: Engine> Writer<E> {
         }
     }
 
-    /// The earliest due time of the timers that wait, in microseconds since 1970.
+    /// Returns the earliest due time of the waiting timers, in microseconds since 1970.
     ///
     /// # Errors
     /// What the engine reports.

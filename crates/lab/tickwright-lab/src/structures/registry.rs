@@ -85,10 +85,11 @@ impl Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Ties {
-    /// By deadline, and timers of equal deadline in the order of insertion. The judge compares ids
-    /// and deadlines.
+    /// Timers leave by deadline, and timers of equal deadline leave in the order of insertion. The
+    /// judge compares ids and deadlines.
     Fifo,
-    /// By deadline, and timers of equal deadline in any order. The judge compares deadlines.
+    /// Timers leave by deadline, and timers of equal deadline leave in any order. The judge
+    /// compares only deadlines.
     AnyOrder,
     /// By the end of the bucket that holds the timer. The judge checks that each timer is delivered
     /// once, never early, and at most as late as the structure's bound.

@@ -97,12 +97,12 @@ impl Context {
 #[inline(always)]
 pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
     if portable {
-        // SAFETY: 1. The caller promises that it has this type. It lives on the calling stack as
-        // long as `main` runs there.
+        // SAFETY: 1. The caller promises that `way` points to a `Baton`. 2. The `Baton` lives on
+        // the calling stack as long as `main` runs there.
         unsafe { &*way.cast::<Baton>() }.pause(why);
     } else {
-        // SAFETY: 1. The caller promises that it has this type. 2. It lives on the calling stack as
-        // long as `main` runs there.
+        // SAFETY: 1. The caller promises that `way` points to a `Yielder`. 2. The `Yielder` lives
+        // on the calling stack as long as `main` runs there.
         unsafe { &*way.cast::<Yielder<(), Pause>>() }.suspend(why);
     }
 }

@@ -278,7 +278,8 @@ impl WorkerPool {
         if !record.wake_flags.notify(wakeup) {
             return;
         }
-        // The record's thread has begun, and its end waits until the record was received.
+        // The thread of this record has begun, and it cannot end before its worker has received the
+        // record. Therefore the owner is valid here.
         let owner = record.owner.load(Ordering::Relaxed) as usize;
         let Some(remote) = self.remotes().get(owner) else { return };
         if self.settings.ways().global_queue {

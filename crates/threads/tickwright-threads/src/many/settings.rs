@@ -102,7 +102,7 @@ impl ManyToMany {
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
-    /// Selects the steps that work as in NGPT.
+    /// Selects the steps of a thread's life that the runtime does in NGPT's way instead of ours.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn knobs(mut self, knobs: Knobs) -> Self {

@@ -1,4 +1,4 @@
-//! What the examples share.
+//! Functions that the examples share.
 #![allow(dead_code, reason = "not each example uses each of these")]
 
 use std::time::{SystemTime, UNIX_EPOCH};

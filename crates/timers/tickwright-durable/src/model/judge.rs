@@ -1,4 +1,4 @@
-//! Reads what happened, and knows the eight guarantees.
+//! Checks the events of a schedule against the eight guarantees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use super::store::{Change, Store};
 use super::world::MARGIN;
 use crate::statement::{Answer, Cancelled, Firing, Statement, Waiting};
 
-/// A guarantee by its number, and what broke it.
+/// The number of a guarantee, and the event that broke it.
 pub(crate) type Verdict = Result<(), (u8, String)>;
 
 #[derive(Default)]
 pub(crate) struct Judge {
     /// Due times by seq.
     dues: BTreeMap<i64, i64>,
-    /// Where the present life of an id began.
+    /// The seq with which the current life of an id began.
     born: BTreeMap<Arc<str>, i64>,
-    /// What was promised and has not begun.
+    /// Timers that were promised and whose delivery has not begun.
     promised: BTreeSet<i64>,
-    /// What has begun, or was replaced or cancelled: it need not begin.
+    /// Timers that need not begin, because they have begun, or were replaced or cancelled.
     settled: BTreeSet<i64>,
     /// (seq, fence, attempt) of each delivery.
     pairs: BTreeSet<(i64, i64, i64)>,
     /// The last claim of each seq: (fence, attempt).
     last: BTreeMap<i64, (i64, i64)>,
-    /// What the caller released: (seq, fence, attempt).
+    /// Firings that the caller released: (seq, fence, attempt).
     released: BTreeSet<(i64, i64, i64)>,
-    /// For an id: seqs of which no delivery may begin.
+    /// For each id, the seqs whose delivery must not begin.
     removed: BTreeMap<Arc<str>, Vec<(i64, i64)>>,
-    /// Cancels that were committed, until they return.
+    /// Cancels that were committed but have not returned yet.
     cancels: BTreeMap<Arc<str>, (i64, i64)>,
-    /// Since when a seq waits, by the engine's clock.
+    /// The time since which a seq waits, by the engine's clock.
     since: BTreeMap<i64, i64>,
-    /// How long a timer may wait now; `None` while nobody promises that.
+    /// The longest time that a timer is allowed to wait now, or `None` while no guarantee holds.
     pub(crate) bound: Option<i64>,
     now: i64,
     /// The latest time that the engine's clock has shown. The clock may be set back.
@@ -47,7 +47,7 @@ impl Judge {
         self.latest = self.latest.max(now);
     }
 
-    /// A transaction was committed, and the shard's epoch is this.
+    /// Records a committed transaction. The shard's epoch is now `epoch`.
     pub(crate) fn committed(&mut self, changes: Vec<Change>, epoch: i64) -> Verdict {
         let mut seen = None;
         for change in changes {
@@ -112,7 +112,7 @@ impl Judge {
         self.since.insert(seq, self.now);
     }
 
-    /// What waits, or was just claimed, has not waited for too long.
+    /// Checks that no timer that waits or was just claimed has waited for too long.
     pub(crate) fn is_in_time(&self, row: &Waiting) -> Verdict {
         let Waiting { id, due, seq } = row;
         let late = self.now - self.since.get(seq).map_or(*due, |since| *due.max(since));
@@ -139,14 +139,14 @@ impl Judge {
         self.promised.remove(&seq);
     }
 
-    /// An add or a replace returned.
+    /// Records that an add or a replace returned.
     pub(crate) fn promised(&mut self, seq: i64) {
         if !self.settled.contains(&seq) {
             self.promised.insert(seq);
         }
     }
 
-    /// A cancel returned `Removed`.
+    /// Records that a cancel returned `Removed`.
     pub(crate) fn removed(&mut self, id: &Arc<str>) {
         if let Some(seqs) = self.cancels.remove(id) {
             self.removed.entry(id.clone()).or_default().push(seqs);
@@ -157,7 +157,7 @@ impl Judge {
         self.released.insert((firing.seq, firing.fence, firing.attempt));
     }
 
-    /// A delivery begins in a process that holds it, as far as this process knows.
+    /// Records that a delivery begins in a process that, by its own knowledge, holds the firing.
     pub(crate) fn begins(&mut self, firing: &Firing, is_held: bool) -> Verdict {
         let Firing { id, seq, fence, attempt, .. } = firing;
         self.begun += 1;
@@ -178,7 +178,7 @@ impl Judge {
         Ok(())
     }
 
-    /// The end: everything is delivered and gone.
+    /// Checks at the end that every timer was delivered and removed.
     pub(crate) fn end(&self, store: &mut Store<'_>) -> Verdict {
         if let Some(seq) = self.promised.first() {
             return Err((1, format!("seq {seq} never began")));

@@ -1,8 +1,9 @@
 //! SQLite in memory with the crate's own statements, for several connections that a test can end
 //! between any two statements.
 //!
-//! An owner's turn is a transaction of SQLite's. Writers share their guard, as in PostgreSQL: what
-//! a write did is undone, and done again at its commit, which may come after those of others.
+//! An owner's turn is a SQLite transaction. Writers share their guard, as in PostgreSQL: the
+//! changes of a write are undone and repeated at its commit, which can follow commits of other
+//! writes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::sql::MUTATION;
 use crate::sqlite::{CLOCK, Sqlite};
 use crate::statement::{Answer, Cancelled, Engine, Shard, Statement, Waiting};
 
-/// What a commit changed, for the judge.
+/// The changes of a commit, for the judge.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Put { old: Option<i64>, row: Waiting },
@@ -51,7 +52,7 @@ struct Write {
 pub(crate) enum Executed {
     Answer(Answer),
     Failed(Error),
-    /// Another transaction holds what this one needs.
+    /// Another transaction holds a lock that this transaction needs.
     Blocked,
 }
 
@@ -67,7 +68,7 @@ pub(crate) struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// An empty store over this connection.
+    /// Creates an empty store over this connection.
     pub(crate) fn new(sqlite: &'a mut Sqlite, margin: i64, mutant: Option<Mutant>) -> Self {
         let clear = "DELETE FROM tickwright_timer; DELETE FROM tickwright_early;
             DELETE FROM tickwright_shard; INSERT INTO tickwright_shard (shard) VALUES (0)";
@@ -84,7 +85,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Executes a statement of a connection at a time of the engine's.
+    /// Executes a statement of a connection at a given time of the engine's clock.
     pub(crate) fn execute(&mut self, connection: usize, now: i64, statement: &Statement) -> Executed {
         self.statements += 1;
         CLOCK.set(Some(now));
@@ -171,7 +172,7 @@ impl<'a> Store<'a> {
         let seq = self.one("SELECT seq FROM tickwright_shard", []);
         self.sql("ROLLBACK TO write", []);
         self.sql("RELEASE write", []);
-        // As a sequence of PostgreSQL's, which no rollback sets back.
+        // Like a PostgreSQL sequence, which a rollback does not set back.
         self.sql("UPDATE tickwright_shard SET seq = ?", [seq]);
         open.write = Some(Write { id: id.clone(), row, back });
         open.changes.extend(match (&answer, old) {
@@ -218,12 +219,12 @@ impl<'a> Store<'a> {
         sql.query_row(arguments, |row| row.get(0)).optional().unwrap().flatten()
     }
 
-    /// What SQLite shows is not committed yet.
+    /// Whether an owner's turn is open, so that SQLite shows uncommitted changes.
     pub(crate) fn is_in_turn(&self) -> bool {
         self.open.values().any(|open| open.guard == Guard::Alone)
     }
 
-    /// What waits and was due before this time.
+    /// Returns the waiting timers that were due before this time.
     pub(crate) fn overdue(&mut self, before: i64) -> Vec<Waiting> {
         let first = self.one("SELECT min(due) FROM tickwright_timer WHERE shard = 0 AND state = 0", []);
         if first.is_none_or(|due| due >= before) {

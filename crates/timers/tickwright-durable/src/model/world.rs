@@ -16,12 +16,12 @@ use crate::{Error, Settings};
 const SECOND: i64 = 1_000_000;
 pub(crate) const MARGIN: i64 = 5 * SECOND;
 const RESCAN: i64 = 15 * SECOND;
-/// How long a statement waits until it tries a lock again.
+/// The time after which a statement tries a lock again.
 const BLOCKED: i64 = 50_000;
 /// Trouble and writes end.
 const CALM: i64 = 90 * SECOND;
 const HOUR: i64 = 3600 * SECOND;
-/// What the engine's clock shows at the beginning.
+/// The time of the engine's clock at the beginning.
 const START: i64 = 1_000_000_000 * SECOND;
 
 /// SplitMix64.
@@ -45,7 +45,7 @@ impl Random {
     }
 }
 
-/// A write on its way.
+/// A write that is being executed.
 struct Job {
     statements: VecDeque<Statement>,
     put: Option<Waiting>,
@@ -54,12 +54,12 @@ struct Job {
 }
 
 struct Process {
-    /// `None`: it only writes.
+    /// `None` if the process only writes.
     owner: Option<Owner>,
     name: String,
     job: Option<Job>,
     inbox: VecDeque<Firing>,
-    /// The delivery that runs, and its end.
+    /// The running delivery, and the time of its end.
     runs: Option<(Firing, i64)>,
     /// The next step; a pause or the time of a restart moves it.
     at: i64,
@@ -75,7 +75,7 @@ pub(crate) struct World<'a> {
     /// The engine's clock minus the world's.
     step: i64,
     is_alone: bool,
-    /// The first process neither crashes nor stops: guarantee 6 holds throughout.
+    /// Whether the first process neither crashes nor stops, so that guarantee 6 always holds.
     has_survivor: bool,
     sets_clock: bool,
     /// Everything is delivered.
@@ -83,7 +83,7 @@ pub(crate) struct World<'a> {
     processes: Vec<Process>,
 }
 
-/// What a schedule did.
+/// Counts of events in a schedule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) begun: u64,
@@ -140,7 +140,7 @@ impl<'a> World<'a> {
         } else {
             Settings::named(name).rescan(Duration::from_micros(RESCAN as u64))
         };
-        // Small, so that each limit is met.
+        // The limits are small, so that the schedule reaches each limit.
         let (batch, page) = (1 + self.random.below(4), 1 + self.random.below(4));
         let window = Duration::from_secs(1 + self.random.below(20) as u64);
         let margin = Duration::from_micros(MARGIN as u64);
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What may happen to a process before its step.
+    /// Lets one random fault happen to a process before its step.
     fn trouble(&mut self, at: usize) {
         if self.now > CALM && self.sets_clock {
             self.step = START + 2 * HOUR;
@@ -280,7 +280,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// The next delivery of a process, and whether it holds it.
+    /// Returns the next delivery of a process, and whether the process holds the firing.
     fn next(&mut self, at: usize) -> Option<(Firing, bool)> {
         let Process { owner, inbox, .. } = &mut self.processes[at];
         let owner = owner.as_ref()?;

@@ -22,7 +22,7 @@ use crate::postgres::{Postgres, Within, listen};
 use crate::statement::Statement;
 use crate::{Added, Due, Engine, Error, Settings, Timers, Writer};
 
-/// A shard of a test's own.
+/// A shard that only one test uses.
 #[derive(Clone)]
 pub(super) struct Database {
     parameters: String,
@@ -55,7 +55,7 @@ impl Store for Database {
     }
 }
 
-/// One server for all.
+/// One server for all tests.
 #[test]
 fn timers_over_postgresql() {
     let Some(cluster) = Cluster::start("tests", &[]) else { return };
@@ -130,7 +130,8 @@ fn writers_beside_an_owner(store: &Database) {
     assert_eq!(store.count("tickwright_timer"), 0);
 }
 
-/// An owner waits for writers, they wait for it, and they do not wait for each other.
+/// An owner waits for writers and writers wait for the owner, but writers do not wait for each
+/// other.
 fn the_guard(store: &Database) {
     let begun = |alone| {
         let mut engine = store.engine();

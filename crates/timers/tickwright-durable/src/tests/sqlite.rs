@@ -1,4 +1,4 @@
-//! What SQLite alone does.
+//! Tests of behavior that only SQLite has.
 
 use core::time::Duration;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! A PostgreSQL of a test's own: in a temporary folder, on a socket there, as an ordinary user.
+//! A PostgreSQL server for one test. It runs in a temporary folder, on a socket in this folder, as
+//! an ordinary user.
 #![allow(dead_code, reason = "a test uses less than the faults")]
 
 use core::time::Duration;
@@ -17,7 +18,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// `None`, and a line that says why, if there is no PostgreSQL.
+    /// Returns `None` and prints the reason if PostgreSQL is not installed.
     pub(crate) fn start(name: &str, environment: &[(&'static str, String)]) -> Option<Self> {
         let Some(programs) = programs() else {
             println!("skipped: PostgreSQL is not installed (no initdb)");
@@ -53,7 +54,7 @@ impl Cluster {
     }
 
     fn spawn(folder: &Path, environment: &[(&'static str, String)], address: &str) -> Child {
-        // `env` sets it for the server alone, and as its user.
+        // `env` sets the variables only for the server, as the server's user.
         user(Path::new("env"))
             .args(environment.iter().map(|(name, value)| format!("{name}={value}")))
             .arg(programs().expect("it was there").join("postgres"))
@@ -68,7 +69,7 @@ impl Cluster {
             .expect("the server starts")
     }
 
-    /// Waits until it takes connections.
+    /// Waits until the server accepts connections.
     fn wait(&self) {
         while self.client().is_err() {
             thread::sleep(Duration::from_millis(20));
@@ -88,14 +89,14 @@ impl Cluster {
         Client::connect(&self.parameters(), NoTls)
     }
 
-    /// Ends it as a power failure does, and starts it again.
+    /// Ends the server as a power failure would, and starts it again.
     pub(crate) fn crash(&mut self) {
         self.stop("-QUIT");
         self.server = Self::spawn(&self.folder, &self.environment, &self.address);
         self.wait();
     }
 
-    /// A standby of this primary. From here on, a commit waits for it.
+    /// Creates a standby of this primary. From then on, commits wait for the standby.
     pub(crate) fn standby(&self, name: &str) -> Self {
         let folder = Self::make(name).expect("the primary has one");
         let copied = user(&programs().expect("it was there").join("pg_basebackup"))
@@ -124,7 +125,7 @@ impl Cluster {
         self.client().and_then(|mut client| client.execute("SELECT pg_promote()", &[])).expect("a standby");
     }
 
-    /// Starts it again, so that others reach it at an address.
+    /// Restarts the server, so that other machines reach it at an address.
     pub(crate) fn listen(&mut self, address: &str, network: &str) {
         self.address = address.to_string();
         let file = self.folder.join("data/pg_hba.conf");
@@ -133,7 +134,7 @@ impl Cluster {
         self.crash();
     }
 
-    /// As `kill -9` of each of its processes.
+    /// Acts like `kill -9` of each of the server's processes.
     pub(crate) fn kill(mut self) {
         self.stop("-QUIT");
     }

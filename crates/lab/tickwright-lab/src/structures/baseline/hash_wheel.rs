@@ -1,7 +1,8 @@
 //! `hierarchical_hash_wheel_timer`: four wheels of 256 slots, an overflow list, and a map from ids
 //! to timers.
 //!
-//! - The wheel delivers on the tick, and timers of equal deadline in any order.
+//! - The wheel delivers each timer at the tick of its deadline, and delivers timers of equal
+//!   deadline in any order.
 //! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the clock reaches
 //!   its slot.
 //! - The wheel cannot move a timer: the adapter cancels it and inserts it again.

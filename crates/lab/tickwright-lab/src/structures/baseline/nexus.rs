@@ -1,9 +1,9 @@
 //! `nexus-timer`: a wheel of 64 buckets and factor 8 that moves timers to finer levels as their
 //! deadlines approach.
 //!
-//! - The wheel delivers on the tick, and timers of equal deadline in any order. A poll delivers its
-//!   timers in the order of the levels, so the adapter polls at each tick at which a timer can be
-//!   due.
+//! - The wheel delivers each timer at the tick of its deadline, and delivers timers of equal
+//!   deadline in any order. A poll delivers its timers in the order of the levels, so the adapter
+//!   polls at each tick at which a timer can be due.
 //! - Each operation consumes the handle, so a handle never goes stale.
 //! - A delivery returns the value without its deadline; the adapter stores the deadline with the
 //!   handle.

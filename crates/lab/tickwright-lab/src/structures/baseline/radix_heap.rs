@@ -1,6 +1,6 @@
 //! `radix-heap`: a monotone heap, whose new entries must not be earlier than the last entry that
-//! was read or removed. A program can arm a timer for an earlier tick than that of an entry which
-//! it has only read. Such earlier entries wait in a binary heap.
+//! was read or removed. After a program has only read an entry, it can arm a timer for an earlier
+//! tick than this entry's tick. Such a timer waits in a binary heap.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
-//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. The wheel delivers by time, and
-//! timers of equal deadline in any order. The wheel returns only the value, so the adapter stores
-//! the deadline with the value. The next time-out of the wheel is a lower bound of the earliest
-//! deadline.
+//! `timer-queue`: a hierarchical wheel over `u64` time in a slab. The wheel delivers timers in the
+//! order of their deadlines, and delivers timers of equal deadline in any order. The wheel returns
+//! only the value, so the adapter stores the deadline with the value. The next time-out of the
+//! wheel is a lower bound of the earliest deadline.
 
 use tickwright_nodes::hint::prefetch;
 use timer_queue::{Timer, TimerQueue};

@@ -1,4 +1,4 @@
-//! Whose a place is.
+//! Tests of which thread owns a place, also after a fork.
 
 use super::{Place, mine};
 
@@ -16,7 +16,8 @@ fn a_thread_keeps_its_place_until_it_ends() {
 }
 
 /// The child needs a new place, because a waker may hold the lock of the old one when the parent
-/// forks. It takes no place of the parent's list, which may have changed during the fork.
+/// forks. The child takes no place from the parent's list, because another thread might have
+/// changed the list during the fork.
 #[test]
 #[cfg(unix)]
 fn a_forked_child_waits_at_another_place() {

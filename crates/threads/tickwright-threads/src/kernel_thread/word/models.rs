@@ -9,8 +9,8 @@ use loom::thread;
 
 use super::{Ordering, WAITS, Word};
 
-/// Stands for the kernel: to the thread that rouses, the look at the word and the sleep are one
-/// step.
+/// Stands for the kernel: to a thread that wakes another, the sleeper's check of the word and its
+/// sleep are one step.
 #[derive(Debug)]
 pub(super) struct Bed {
     lock: Mutex<()>,
@@ -79,7 +79,7 @@ fn each_notification_is_for_a_wait() {
         for teller in tellers {
             teller.join().unwrap();
         }
-        // This wait ends, by the earlier notification or by the one of the other thread.
+        // Either the earlier notification or the other thread's notification ends this wait.
         word.notify();
         word.wait(None);
     });
