@@ -84,7 +84,8 @@ fn memory_is_aligned_zeroed_and_kept_when_it_moves() {
             // SAFETY: the block had at least that many bytes before.
             let contents = unsafe { core::slice::from_raw_parts(moved, bytes) };
             assert!(contents.iter().all(|byte| *byte == 7));
-            free(moved, bytes + 9000);
+            // SAFETY: the block is from this allocator, with this alignment.
+            unsafe { Malloc.dealloc(moved, Layout::from_size_align(bytes + 9000, align).unwrap()) };
         }
     }
 }
