@@ -1,8 +1,8 @@
 //! Counts of durable timers as OpenMetrics text.
 
-use tickwright::metrics::OpenMetrics;
+use tickwright::metrics::{Measured, Metric, OpenMetrics};
 use tickwright_durable::sqlite::Sqlite;
-use tickwright_durable::{Due, MAX_DUE, Settings, Timers};
+use tickwright_durable::{Due, MAX_DUE, Metrics, Settings, Timers};
 
 #[test]
 fn what_a_participant_did_is_in_the_text() {
@@ -38,4 +38,25 @@ fn what_a_participant_did_is_in_the_text() {
     assert!(text.lines().any(|own| own == late), "{text}");
     let mean = metrics.lateness.mean().as_micros();
     assert_eq!(mean, u128::from(metrics.late_us / 3), "the histogram has the sum of the latenesses");
+}
+
+/// All values differ, so an exchange of two fields shows.
+#[test]
+fn each_field_has_its_own_metric() {
+    let mut metrics = Metrics::default();
+    (metrics.window, metrics.held, metrics.firings) = (11, 12, 13);
+    (metrics.takeovers, metrics.repeated, metrics.lost) = (14, 15, 16);
+    (metrics.statements, metrics.commits, metrics.failures) = (17, 18, 19);
+    let right = [
+        (Metric::Loaded, 11),
+        (Metric::Held, 12),
+        (Metric::Fired, 13),
+        (Metric::Takeovers, 14),
+        (Metric::Repeated, 15),
+        (Metric::Lost, 16),
+        (Metric::Statements, 17),
+        (Metric::Commits, 18),
+        (Metric::Failures, 19),
+    ];
+    assert_eq!(metrics.numbers(), right);
 }
