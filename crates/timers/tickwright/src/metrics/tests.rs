@@ -1,9 +1,12 @@
+use core::time::Duration;
+
 use tickwright_core::{
     CoarseWheel, DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel,
 };
 
 use super::{Counted, OpenMetrics, QueueReport};
-use crate::time::Ticks;
+use crate::scheduler::{Settings, Site, Statistics, TimerSet, Timing};
+use crate::time::{Ticks, VirtualHost};
 
 /// Counts of the same operations, by hand.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -146,6 +149,22 @@ fn a_queue_has_two_histograms_in_its_text() {
     ] {
         assert!(text.lines().any(|own| own == line), "{line}\n{text}");
     }
+}
+
+/// An add and a start that moves the timer each count, with the delay of the call.
+#[test]
+fn a_scheduler_counts_each_arming_call() {
+    let host = VirtualHost::new();
+    let mut set = TimerSet::new(Settings::new().clock(host.monotonic()));
+    let after = |ms| Timing::after(Duration::from_millis(ms));
+    let id = set.add(after(1), &Site::here("x"), ()).unwrap();
+    let counts = |set: &TimerSet<()>| {
+        let Statistics { armed, rearmed, delays, .. } = set.statistics();
+        (armed, rearmed, delays.buckets().map(|(last, n)| (last.as_nanos(), n)).collect::<Vec<_>>())
+    };
+    assert_eq!(counts(&set), (1, 0, vec![((1 << 20) - 1, 1)]), "1 ms");
+    set.start(id, after(100)).unwrap();
+    assert_eq!(counts(&set), (2, 1, vec![((1 << 20) - 1, 1), ((1 << 27) - 1, 1)]), "1 ms, 100 ms");
 }
 
 /// The dashboard asks for metrics that there are.
