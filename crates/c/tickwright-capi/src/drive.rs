@@ -148,8 +148,8 @@ exported!(
             // The text is copied.
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
             // The allocations of the clock, the alarm and the thread with their locks, and of the
-            // closure that the thread runs. Off Unix, the standard library's thread makes more of them;
-            // no test counts them there.
+            // closure that the thread runs. Off Unix, the standard library's thread makes more of
+            // them; no test counts them there.
             let blocks = if cfg!(unix) { 16 } else { 32 };
             let started = covered(&[(blocks, 512)], || start(scheduler, name))?;
             *driver = Driver::Thread(started.inspect_err(|_| scheduler.set_alarm(None))?);

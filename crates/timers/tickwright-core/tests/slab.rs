@@ -12,7 +12,7 @@ use tickwright_core::{
     Family, HeadChange, Key, KeyError, Reject, SlabQueue, for_each_family, for_each_slab_only_family,
 };
 
-/// A number of timers that fits into every bounded family of the list.
+/// A number of timers that fits into every bounded family in the list.
 const FEW: u64 = 6;
 
 /// The number of generations of a slot.

@@ -31,7 +31,7 @@ fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
 }
 
 /// While one parker is being made, another thread makes another parker on the same machine. Here
-/// the test makes it in between.
+/// the test itself makes the other parker at that moment.
 struct InBetween {
     clock: VirtualClock,
     other: Mutex<Option<Arc<Parker<VirtualClock>>>>,

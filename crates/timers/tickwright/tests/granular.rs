@@ -149,7 +149,7 @@ impl<G: WheelGeometry> Scene<G> {
     }
 }
 
-/// A call of a shard that is late if the time of the call is not known to the shard.
+/// Tests a call that makes timers late if the shard does not know the time of the call.
 fn after_a_pause<G: WheelGeometry>(lateness: fn(u64) -> u64) {
     for uptime in UPTIMES {
         let scene = Scene::<G>::new(uptime, lateness);

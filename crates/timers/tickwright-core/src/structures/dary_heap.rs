@@ -250,8 +250,8 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// A record that stores the cell of its node's entry. Families that contain a heap have their own
-/// records.
+/// A record that stores the cell of its node's entry. A structure that is built on this heap has a
+/// record type of its own.
 pub trait InCell {
     /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
     fn cell(&self) -> usize;

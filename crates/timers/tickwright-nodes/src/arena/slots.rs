@@ -176,7 +176,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Gets memory for one more slot, and for slot 0. Appends slot 0 if it does not exist yet.
+    /// Gets memory for one more slot. The first call also gets memory for slot 0, and appends it.
     #[cold]
     fn grow(&mut self) -> Option<()> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };

@@ -40,8 +40,8 @@ pub(super) enum Arm {
 ///
 /// An example in Linux's geometry: a timer at level 2 for 1000 can stay for 1003, because both
 /// deadlines are in the bucket that ends at 1024. The timer cannot stay for 1024, which is in the
-/// next bucket. At tick 1001 the timer cannot stay for 1003 either, because a delay of 2 belongs to
-/// level 0.
+/// next bucket. At tick 1001 a timer that is re-armed for tick 1003 cannot stay either, because a
+/// delay of 2 belongs to level 0.
 #[inline]
 fn fits<G: WheelGeometry>(
     current: Tick,

@@ -39,7 +39,7 @@ use setting::{Told, Wall};
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
     clock: SystemClock,
-    /// The lock orders two settings: the later one holds.
+    /// The lock serializes the calls that set the timer, so the last call takes effect.
     told: ForkLock<Told>,
 }
 
