@@ -5,14 +5,14 @@
 mod goals;
 mod work;
 
-use self::work::{MANY, Pair, goal_columns, pairs};
+use self::work::{MANY, Pair, goal_columns, pairs, plot};
 pub(super) use self::work::{Matrix, Part};
 use crate::experiments::bench::cell::{self, Cell, FLOOR, beside};
 use crate::experiments::bench::drain;
 use crate::experiments::bench::worst::{self, Call};
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Axis, Cell as Field, Finding, Plot, Section, Table, findings_table, labels};
+use crate::result::{Cell as Field, Finding, Section, Table, findings_table, labels};
 use crate::stats::{self, Bound, Verdict};
 use crate::structures::registry::Kind;
 
@@ -128,21 +128,6 @@ fn memory(pairs: &[Pair<'_>]) -> Table {
         }
     }
     table
-}
-
-/// Draws a ratio over the population, with a curve for each work. Works in ns have no ratio.
-fn plot<'w>(title: &str, ratios: impl Iterator<Item = (&'w Pair<'w>, f64)>) -> Plot {
-    let y = Axis::log("time to the best of others", Format::Fixed(2));
-    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-    for (pair, ratio) in ratios.filter(|(pair, _)| !pair.work.in_ns) {
-        let (name, point) = (pair.work.name(), (pair.cell.population as f64, ratio));
-        match curves.iter_mut().find(|curve| curve.0 == name) {
-            Some(curve) => curve.1.push(point),
-            None => curves.push((name, vec![point])),
-        }
-    }
-    let plot = Plot::new(title, Axis::log("timers", Format::Count), y);
-    curves.into_iter().fold(plot, |plot, (name, points)| plot.curve(name, points))
 }
 
 /// A live timer takes at most 32 bytes. Dead entries and slack add at most 40 % to that.

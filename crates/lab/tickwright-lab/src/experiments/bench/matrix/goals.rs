@@ -2,8 +2,7 @@
 //! structures as published, with those structures under our contract, and with our other
 //! structures. There are also goals for its bytes and for the evenness of a drain.
 
-use super::plot;
-use super::work::{Goals, MANY, Pair, goal_columns};
+use super::work::{Goals, MANY, Pair, goal_columns, plot};
 use crate::experiments::bench::cell::{Row, beside};
 use crate::experiments::bench::drain;
 use crate::models::scenario::Measure;

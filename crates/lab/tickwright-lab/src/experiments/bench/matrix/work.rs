@@ -8,7 +8,7 @@ use crate::experiments::bench::cell::{self, Cell, Row, beside_columns};
 use crate::models::scenario::{self, Measure, Population, Scenario};
 use crate::output::table::count;
 use crate::render::Format;
-use crate::result::{Cell as Field, Finding, Table, labels};
+use crate::result::{Axis, Cell as Field, Finding, Plot, Table, labels};
 use crate::stats::{self, Bound, Summary};
 use crate::structures::registry::{Kind, Shape};
 
@@ -188,6 +188,21 @@ pub(crate) fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
         })
     };
     works.iter().flat_map(of_work).collect()
+}
+
+/// Draws a ratio over the population, with a curve for each work. Works in ns have no ratio.
+pub(crate) fn plot<'w>(title: &str, ratios: impl Iterator<Item = (&'w Pair<'w>, f64)>) -> Plot {
+    let y = Axis::log("time to the best of others", Format::Fixed(2));
+    let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for (pair, ratio) in ratios.filter(|(pair, _)| !pair.work.in_ns) {
+        let (name, point) = (pair.work.name(), (pair.cell.population as f64, ratio));
+        match curves.iter_mut().find(|curve| curve.0 == name) {
+            Some(curve) => curve.1.push(point),
+            None => curves.push((name, vec![point])),
+        }
+    }
+    let plot = Plot::new(title, Axis::log("timers", Format::Count), y);
+    curves.into_iter().fold(plot, |plot, (name, points)| plot.curve(name, points))
 }
 
 /// Returns a table whose columns are the work, `more`, two structures to compare, and a bound.
