@@ -27,8 +27,8 @@ pub(crate) mod wheel;
 pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
 pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
-/// The family to use with hooks and in services before you have measured: the 4-ary heap, on every
-/// target. In a slab of your own, use [`DefaultQueue`].
+/// The family to use with hooks and in schedulers before you have measured: the 4-ary heap, on
+/// every target. In a slab of your own, use [`DefaultQueue`].
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,

@@ -164,6 +164,8 @@
 //! [`shutdown_timer`]: Scheduler::shutdown_timer
 //! [`shutdown_timer_sync`]: Scheduler::shutdown_timer_sync
 
+// An add goes through `new_timer`, `life`, `table` and `queue`. A due timer goes through `thread`,
+// `run`, `pass` and `callback`.
 mod asleep;
 mod callback;
 mod cancel;

@@ -1,3 +1,5 @@
+//! The descriptor of a scheduler, which the caller's event loop polls.
+
 use core::ffi::c_int;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;

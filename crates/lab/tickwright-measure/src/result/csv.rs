@@ -1,4 +1,5 @@
-//! Samples and findings as CSV, with the same first and last columns for every command.
+//! Samples and findings as CSV, with the same first and last columns for every command. A new
+//! figure of a command is a row, not a column.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -1,4 +1,8 @@
 //! `LadderQueue`: sorted arrays for the earliest timers, and buckets for all others.
+//!
+//! `queue` has the operations, `scan` the queries, `state` the fields, and `run` the sorted arrays.
+//! `rungs` says which buckets there are, `pool` holds their entries, and `record` has an entry's
+//! layout. `refill` fills the run, `purge` drops dead entries, and `check` verifies all of it.
 
 mod check;
 mod pool;

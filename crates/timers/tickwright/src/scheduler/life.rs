@@ -1,4 +1,4 @@
-//! The life of a timer: adding, arming, cancelling and removing it.
+//! The life of a timer: adding, arming, cancelling and removing it. Also computes when it is due.
 
 use tickwright_core::{Key, Tick};
 

@@ -1,4 +1,5 @@
-//! A timer that is not armed yet: its time, its origin and its callback.
+//! The calls that add a timer, and the builder of one that is not armed yet: its time, its origin
+//! and its callback.
 
 use core::time::Duration;
 

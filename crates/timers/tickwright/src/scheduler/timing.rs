@@ -1,5 +1,5 @@
-//! When a timer is due: once or on a grid, how late it is allowed to be, and what happens to missed
-//! periods.
+//! What a caller says about when a timer is due: once or on a grid, how late it is allowed to be,
+//! and what happens to missed periods.
 
 use core::time::Duration;
 

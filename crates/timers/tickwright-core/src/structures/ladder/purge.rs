@@ -1,4 +1,4 @@
-//! Drops dead entries before there are too many of them.
+//! Drops dead entries before there are too many of them, and bounds the memory of all entries.
 //!
 //! A purge passes through all lists, some entries at a time. It reads a list from its head, and
 //! appends the live entries to a second list, which then takes the place of the first.

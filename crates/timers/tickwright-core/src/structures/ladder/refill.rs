@@ -1,4 +1,5 @@
-//! Fills the run, when it is empty, with the earliest timers of all buckets.
+//! Fills the run, when it is empty, with the earliest timers of all buckets, also at the end of the
+//! pop that empties it. An insert can divide a long top here.
 //!
 //! ```text
 //!   the first bucket has        it

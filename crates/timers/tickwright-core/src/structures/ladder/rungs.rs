@@ -1,4 +1,5 @@
 //! A rung: the ticks or arrival numbers of its buckets. The lists of all buckets lie in one array.
+//! The numbers of rungs and buckets are here too.
 
 use crate::contract::Tick;
 
