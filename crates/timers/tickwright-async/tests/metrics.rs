@@ -44,10 +44,10 @@ fn parse(text: &str) -> Samples {
     assert!(body.is_empty() || body.ends_with('\n'));
     let (mut families, mut samples) = (BTreeSet::new(), Samples::new());
     let (mut family, mut kind) = ("", "");
-    let mut bucket: Option<(String, f64, f64)> = None;
+    let mut point: Option<Point> = None;
     for line in body.lines() {
         if let Some(comment) = line.strip_prefix("# ") {
-            assert_eq!(bucket, None, "the buckets have a count");
+            point.take().into_iter().for_each(Point::end);
             let [what, name, rest] = comment.splitn(3, ' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
             match what {
                 "TYPE" => {
@@ -66,25 +66,52 @@ fn parse(text: &str) -> Samples {
         let value: f64 = value.parse().expect("a number");
         let suffix = name.strip_prefix(family).expect("a sample of its family");
         match (kind, suffix) {
-            ("gauge", "") | ("counter", "_total") | ("histogram", "_sum") => {}
+            ("gauge", "") | ("counter", "_total") => {}
             ("histogram", "_bucket") => {
                 let (labels, le) = labels.rsplit_once(",le=").expect("le is the last");
                 let bound: f64 = le.parse().expect("a bound");
-                if let Some((of, last, count)) = &bucket {
-                    assert!(of == labels && *last < bound && *count <= value, "{line}");
+                match &point {
+                    Some(point) if point.labels == labels => {
+                        let is_next = point.bound < bound && point.value <= value;
+                        assert!(is_next && !point.has_sum && !point.has_count, "{line}");
+                    }
+                    _ => point.take().into_iter().for_each(Point::end),
                 }
-                bucket = Some((labels.to_owned(), bound, value));
-                // Sum and count come together, and only if the sum is known.
-                bucket.take_if(|_| family.ends_with("_delay_seconds") && bound == f64::INFINITY);
+                point = Some(Point { labels: labels.into(), bound, value, has_sum: false, has_count: false });
             }
-            ("histogram", "_count") => {
-                assert_eq!(bucket.take(), Some((labels.clone(), f64::INFINITY, value)), "{line}");
+            ("histogram", "_sum" | "_count") => {
+                let point = point.as_mut().filter(|point| point.labels == labels).expect("its buckets");
+                if suffix == "_sum" {
+                    point.has_sum = true;
+                } else {
+                    assert_eq!(point.value, value, "{line}");
+                    point.has_count = true;
+                }
             }
             _ => panic!("{line}"),
         }
         assert!(value >= 0.0 && samples.insert(format!("{name} {labels}"), value).is_none(), "{line}");
     }
+    point.take().into_iter().for_each(Point::end);
     samples
+}
+
+/// One histogram: its labels, and the last bucket that was read.
+struct Point {
+    labels: String,
+    bound: f64,
+    value: f64,
+    has_sum: bool,
+    has_count: bool,
+}
+
+impl Point {
+    /// The last bucket is that of all values. OpenMetrics 1.0: a histogram has a count if, and only
+    /// if, it has a sum.
+    fn end(self) {
+        assert_eq!(self.bound, f64::INFINITY, "{}: the last bucket", self.labels);
+        assert_eq!(self.has_sum, self.has_count, "{}: a sum and a count", self.labels);
+    }
 }
 
 #[test]
@@ -138,6 +165,12 @@ fn a_scheduler_shards_and_futures_are_read_back() {
         ("timer_lateness_seconds_count name=tasks,kind=async", 0.0),
     ] {
         assert_eq!(samples.get(&format!("tickwright_{sample}")), Some(&right), "{sample}\n{text}");
+    }
+    // The reader refuses a histogram without one of these lines.
+    for gone in ["lateness_seconds_sum", "lateness_seconds_count", "le=\"+Inf\""] {
+        let less: String =
+            text.lines().filter(|line| !line.contains(gone)).map(|line| format!("{line}\n")).collect();
+        assert!(std::panic::catch_unwind(|| parse(&less)).is_err(), "{gone}");
     }
 }
 
