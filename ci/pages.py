@@ -5,7 +5,8 @@ their links and headings (.rumdl.toml). First each check is broken in a made-up 
 - README.md has at most 120 lines. The summary of the book lists each page.
 - Words of pages, strings of short sentences, and sentences that begin with "So" are no more than
   they were (`BOUNDS`): lower a bound when a change makes its number fall.
-- Comments of sources, and the rows of their tables, have at most 100 columns.
+- Comments of sources, and the rows of their tables, have at most 100 columns. A heading in a comment
+  is a line.
 - A fact, invariant, promise, ground rule or clause that is named by its number is there.
 - Each code block of README and book is compiled, run or parsed by some test.
 - Numbers and tables of pages are right: clauses, scenarios, structures, crates, ratios, terms.
@@ -82,6 +83,8 @@ def widths(tree):
         for number, line in enumerate(tree.text(path).split("\n"), 1):
             if len(line) > COLUMNS and re.search(mark, re.sub(texts, "", line)):
                 yield f"{path}:{number}: a comment of more than {COLUMNS} columns"
+            if re.match(r"\s*//[/!] # (Errors|Panics|Safety) \S", line):
+                yield f"{path}:{number}: text after a heading"
     summary = "docs/SUMMARY.md"
     listed = {os.path.normpath(f"docs/{to}") for to in re.findall(r"\]\(([^)]+)\)", tree.text(summary))}
     for path in tree.ends(".md"):
@@ -308,6 +311,7 @@ BREAKS = [
     (LIB, "/// Keeps", f"/// | {LONG}|\n/// Keeps", "100 columns"),
     (LIB, "struct A;", f"struct A; // {LONG}", "100 columns"),
     ("ci/pages.sh", "# Short.", f"# {LONG}", "100 columns"),
+    (LIB, "# Safety\n/// 1.", "# Safety 1.", "after a heading"),
     ("docs/SUMMARY.md", "- [A](a.md)\n", "", "does not list it"),
     (LIB, "clause 2", "clause 3", "clause 3 is not there"),
     (LIB, "promise 1", "promise 2", "promise 2 of `Kept`"),

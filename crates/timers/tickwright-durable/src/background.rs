@@ -60,7 +60,8 @@ impl<E: Engine + Send + 'static> Background<E> {
     /// Starts a thread that runs a function for each firing, one at a time. What the function
     /// returns is the answer. While it runs, adds and cancels do not wait.
     ///
-    /// # Errors The error of the operating system, if it cannot create the thread.
+    /// # Errors
+    /// The error of the operating system, if it cannot create the thread.
     pub fn spawn(
         timers: Timers<E>,
         run: impl FnMut(&Firing) -> Outcome + Send + 'static,
@@ -92,7 +93,8 @@ impl<E: Engine + Send + 'static> Background<E> {
 
     /// Runs a function with the timers, under their lock: `with(|timers| timers.cancel("tea"))`.
     ///
-    /// # Errors The error of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
+    /// # Errors
+    /// The error of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
     pub fn with<T>(&self, work: impl FnOnce(&mut Timers<E>) -> Result<T, Error>) -> Result<T, Error> {
         let result = self.shared.lock().timers.as_mut().map_or(Err(Error::Stopped), work);
         self.shared.changed.notify_all();

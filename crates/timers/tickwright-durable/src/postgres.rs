@@ -58,8 +58,9 @@ impl Postgres {
     /// Connects without TLS, as to a socket of this machine: `host=/run/postgresql user=timers`.
     /// Makes the tables if there are none.
     ///
-    /// # Errors [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`],
-    /// [`Error::Disconnected`] and errors that PostgreSQL reports.
+    /// # Errors
+    /// [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Disconnected`] and
+    /// errors that PostgreSQL reports.
     pub fn open(parameters: &str) -> Result<Self, Error> {
         let parameters = parameters.to_string();
         Self::new(move || Client::connect(&parameters, NoTls))

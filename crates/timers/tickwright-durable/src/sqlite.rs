@@ -26,8 +26,9 @@ impl Sqlite {
     /// Opens a file, or creates it. The file is in WAL mode, and each commit waits for the disk
     /// (`synchronous = FULL`).
     ///
-    /// # Errors [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Full`] and
-    /// errors that SQLite reports. After an error the file is unchanged.
+    /// # Errors
+    /// [`Error::NewerSchema`], [`Error::Foreign`], [`Error::Denied`], [`Error::Full`] and errors
+    /// that SQLite reports. After an error the file is unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::new(Connection::open(path).map_err(error)?)
     }

@@ -74,7 +74,8 @@ impl<E: Engine> Timers<E> {
     /// Runs several adds, replaces and cancels in one transaction. If `work` or one of the calls
     /// returns an error, none of the calls takes effect.
     ///
-    /// # Errors The error of `work`, or an error that the engine reports.
+    /// # Errors
+    /// The error of `work`, or an error that the engine reports.
     pub fn batch<T>(
         &mut self,
         work: impl FnOnce(&mut Writer<&mut E>) -> Result<T, Error>,
@@ -231,8 +232,8 @@ impl<E: Engine> Timers<E> {
     /// Writes the answers and ends the lease, so that another process takes over at once. A firing
     /// without an answer is delivered again.
     ///
-    /// # Errors Errors that the engine reports. No timer is lost then, because the lease ends by
-    /// itself.
+    /// # Errors
+    /// Errors that the engine reports. No timer is lost then, because the lease ends by itself.
     pub fn close(mut self) -> Result<(), Error> {
         self.owner.resign();
         if self.is_owner() { self.turn() } else { Ok(()) }
