@@ -19,23 +19,22 @@ pub const SHORT: u64 = 1 << 20;
 /// The error of the system, or an error if the file is too long or is not text.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let _at_once = interrupt::at_once();
-    let mut bytes = Vec::new();
+    let mut text = String::new();
     let from: &mut dyn Read =
         if path == Path::new("-") { &mut io::stdin().lock() } else { &mut File::open(path)? };
-    BufReader::new(from).take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.starts_with(TRACE) {
-        let what =
-            "it is a trace of timers, which `tickwright describe`, `recommend`, `replay` and `export` read";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    }
-    if bytes.len() as u64 > most {
+    BufReader::new(from).take(most + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::new(error.kind(), NO_TEXT),
+        _ => error,
+    })?;
+    if text.len() as u64 > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8"))
+    Ok(text)
 }
 
-/// The first bytes of a trace file.
-const TRACE: &[u8] = b"\x89TWT\r\n";
+/// Traces are the usual files that are no text.
+const NO_TEXT: &str = "it is no text in UTF-8; if it is a trace of timers, `tickwright describe`, `recommend`, \
+                       `replay` and `export` read it";
 
 /// Returns `text` with its control characters escaped. An escape sequence would otherwise reach the
 /// terminal. Characters that change the writing direction are escaped too, because they reorder the

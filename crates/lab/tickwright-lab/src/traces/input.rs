@@ -111,8 +111,8 @@ pub(crate) struct Found {
     /// A queue of an event loop, and the wait whose time-out repeats the earliest deadline of that
     /// queue.
     pub(crate) repeats: Option<[String; 2]>,
-    /// The queues of all events that were read, also of those that `--base` leaves out, and the
-    /// number of events of each.
+    /// With `--base`: the queues of all events that were read, also of those that it leaves out,
+    /// and the number of events of each.
     queues: Vec<(String, u64)>,
     /// The number of times that a timer was armed, or that a timer fired if that is more, as with
     /// periodic timers. Time-outs of waits do not count. Set if the events were
@@ -260,8 +260,11 @@ impl Input {
                         let base = known.get(usize::from(event.base));
                         bases.is_empty() || counts(bases, base.map_or("", |base| &base.name))
                     };
-                    for event in reader.events_of_block() {
-                        queues[usize::from(event.base)] += 1;
+                    if !bases.is_empty() {
+                        reader
+                            .events_of_block()
+                            .iter()
+                            .for_each(|event| queues[usize::from(event.base)] += 1);
                     }
                     let wanted = reader.events_of_block().iter().filter(counts);
                     let flow = wanted.copied().try_for_each(|event| {
