@@ -76,18 +76,25 @@ impl<D> Place<D> {
     /// end. An idle thread gives up its place and must end. Otherwise a timer was filed meanwhile:
     /// if the thread that filed it has started another driver, this driver ends, else this driver
     /// continues.
-    pub(crate) fn leave(&self, is_idle: impl FnOnce() -> bool) -> bool {
-        let mine = lock(&self.0).take();
-        // `is_idle` runs outside of our lock, because a thread that files a timer takes the lock of
-        // a shard before ours.
-        if !is_idle() {
+    pub(crate) fn leave(&self, is_idle: impl Fn() -> bool) -> bool {
+        loop {
+            let mine = lock(&self.0).take();
+            // `is_idle` runs outside of our lock, because a thread that files a timer takes the
+            // lock of a shard before ours.
+            if is_idle() {
+                return true;
+            }
             let mut place = lock(&self.0);
-            if place.is_none() {
-                *place = mine;
+            if place.is_some() {
+                return true;
+            }
+            *place = mine;
+            drop(place);
+            // A thread that freed the last timer while the place was empty has called no driver.
+            if !is_idle() {
                 return false;
             }
         }
-        true
     }
 }
 

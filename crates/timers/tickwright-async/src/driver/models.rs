@@ -71,3 +71,22 @@ fn a_thread_that_ends_against_a_timer_that_is_filed() {
         }
     });
 }
+
+/// Fails if the thread does not check again whether it is idle after it has returned to its place.
+#[test]
+fn a_thread_that_stays_against_a_timer_that_is_freed() {
+    loom::model(|| {
+        let (scene, alarm) = Scene::new();
+        // The timer is never due.
+        *lock(&scene.earliest) = Instant::from_nanos(u64::MAX - 1);
+        let other = scene.clone();
+        let owner = loom::thread::spawn(move || {
+            *lock(&other.earliest) = Instant::MAX;
+            other.place.call_if_any(|alarm| alarm.bring_forward(Instant::ZERO));
+        });
+        while !scene.place.leave(|| *lock(&scene.earliest) == Instant::MAX) {
+            assert_eq!(alarm.wait(), Woken::Due);
+        }
+        owner.join().unwrap();
+    });
+}
