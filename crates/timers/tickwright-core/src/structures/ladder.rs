@@ -128,8 +128,8 @@ use crate::structure::{Family, Handle, Shape};
 /// and partly filled chunks. This additional memory is at most 250 KiB, because the number of
 /// buckets is limited. With fewer than 6,400 timers, unusual deadlines can need more lists than
 /// there are. A long bucket is then not divided: 48 timers at a time move from it into the run, and
-/// each such step reads the whole bucket. The queue itself takes 3.3 KiB. A ladder has at most 2^24
-/// - 1 slots; a further timer is refused as [`Full`](crate::Reject::Full).
+/// each such step reads the whole bucket. The queue itself takes 3.3 KiB. A ladder has at most
+/// 2^24 - 1 slots, and refuses a further timer with [`Full`](crate::Reject::Full).
 ///
 /// Memory for entries is allocated for 1,024 timers at a time, in segments of 1 KiB that never
 /// move. The slab's cells move when their array doubles: with a million timers, an insert that
