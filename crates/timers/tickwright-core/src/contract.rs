@@ -372,7 +372,7 @@ pub trait TimerQueue {
     /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value; only `now` has changed then.
+    /// [`Rejected`] with the reason and the value. In that case only `now` has changed.
     fn insert_at(
         &mut self,
         deadline: Tick,
@@ -380,8 +380,8 @@ pub trait TimerQueue {
         now: Tick,
     ) -> Result<Self::Key, Rejected<Self::Value>>;
 
-    /// Calls [`insert_at`](Self::insert_at) with the queue's own [`now()`](Self::now), for exact
-    /// queues.
+    /// Calls [`insert_at`](Self::insert_at) with the queue's own [`now()`](Self::now). Only exact
+    /// queues have this method.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -396,7 +396,7 @@ pub trait TimerQueue {
         self.insert_at(deadline, value, now)
     }
 
-    /// Removes a pending timer, or an idle one of a slab (clauses 2, 11, 22).
+    /// Removes a pending timer, or an idle timer of a slab (clauses 2, 11, 22).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a timer of this queue.
@@ -406,12 +406,12 @@ pub trait TimerQueue {
     /// 3, 4).
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
-    /// then.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. In that case only `now`
+    /// has changed.
     fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
-    /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now), for
-    /// exact queues.
+    /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now). Only
+    /// exact queues have this method.
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -439,11 +439,11 @@ pub trait TimerQueue {
     /// [`next_expiry`](Self::next_expiry) (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
-    /// Advances `now` and removes one due timer, if there is one.
+    /// Advances `now` and, if a timer is due, removes and returns the timer that leaves first.
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
-    /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
-    /// (clause 19).
+    /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns (clause
+    /// 19).
     fn pop_and_reinsert(
         &mut self,
         now: Tick,
@@ -456,7 +456,7 @@ pub trait TimerQueue {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered or moved
+    /// Like [`advance`](Self::advance), but stops when `budget` timers have been delivered or moved
     /// (clause 16). A budget of 0 only advances `now`.
     fn advance_within(
         &mut self,
@@ -465,7 +465,7 @@ pub trait TimerQueue {
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
 
-    /// Iterates over the due timers in order. Each `next` removes one timer.
+    /// Iterates over the due timers in order. Each call of the iterator's `next` removes one timer.
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
         core::iter::from_fn(move || self.pop_expired(now))
     }
