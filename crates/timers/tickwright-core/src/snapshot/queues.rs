@@ -31,7 +31,7 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     /// O(n log n), and allocates 24 bytes per timer until it returns.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
+    /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
     pub fn snapshot(&self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::<T>::begin(into, self.len())?;
@@ -50,7 +50,7 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     /// queue.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]; no timer is removed then.
+    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
     pub fn drain_snapshot(&mut self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::begin(into, self.len())?;
@@ -99,7 +99,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these structures.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
+    /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
     pub fn snapshot<N: PlainValue>(
         &self,
         into: &mut [u8],
@@ -119,7 +119,7 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// If `name` panics, all timers are removed.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]; no timer is removed then.
+    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
     pub fn drain_snapshot<N: PlainValue>(
         &mut self,
         into: &mut [u8],
