@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tickwright_collections::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
 use tickwright_core::{Family, HookQueue, RbTreeCached, Reject, SortedList, Timer};
 
-/// Leaks a value, so that it exists in every schedule until the end.
+/// Leaks a value, so that the returned reference is valid until the process ends.
 fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
@@ -26,8 +26,8 @@ fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     assert!(seen.load(Relaxed), "no schedule shows what the model is about");
 }
 
-/// Tries to insert the node into a new queue, and delivers it. Returns false if the node was not
-/// free.
+/// Tries to insert the node into a new queue, and removes it again. Returns false if the node was
+/// not free.
 fn passes_through<F: Family>(node: &'static Timer<F, u32>) -> bool {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     match queue.insert_at(5, node, 0) {

@@ -155,7 +155,7 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
 
 impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     /// Takes the chip, whose counter must be running, and sets the alarm. Timers that were armed
-    /// before this call stay armed; for them, the time until this call counts as 0 ticks.
+    /// before this call stay armed, and their delays count from tick 0 of the clock.
     pub fn start(&mut self, chip: C) {
         self.chip = Some(chip);
         self.set_alarm();
