@@ -38,9 +38,9 @@
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
-//! by the crate `critical-section`. Most chip crates have a feature for that. A test on a computer
-//! uses the feature `std` of `critical-section` in a dev-dependency. The folder `firmware/template`
-//! is a complete project to copy, with several periods and a cancel.
+//! for the crate `critical-section`. Most chip crates have a feature that provides one. For tests
+//! on a computer, add a dev-dependency on `critical-section` with the feature `std`. The folder
+//! `firmware/template` is a complete project to copy, with several periods and a cancel.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

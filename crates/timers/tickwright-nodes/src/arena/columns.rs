@@ -14,19 +14,21 @@ pub trait Columns: Sized {
     /// The type through which an algorithm reads and writes its records.
     type Nodes: Nodes<Idx, Self::Record>;
 
-    /// Whether the number of slots is fixed: no slot is ever appended or retired.
+    /// Whether the number of slots is fixed, so that no slot is ever appended or retired.
     const FIXED: bool = false;
 
-    /// Columns without slots or, if the number of slots is fixed, with all slots free.
+    /// Columns without slots, or, if the number of slots is fixed, columns in which all slots are
+    /// free.
     const EMPTY: Self;
 
     /// Returns the records.
     fn nodes(&self) -> &Self::Nodes;
 
-    /// Returns the records, for writing.
+    /// Returns a mutable reference to the records.
     fn nodes_mut(&mut self) -> &mut Self::Nodes;
 
-    /// Makes all records forget their last timers. The caller makes sure that no slot is live.
+    /// Makes all records discard the data of their last timers. The caller must ensure that no slot
+    /// is live.
     fn forget(&mut self);
 
     /// Returns the number of slots, including slot 0.
@@ -53,7 +55,7 @@ pub trait Columns: Sized {
     /// [`Full`] when there is no memory.
     fn reserve(&mut self, additional: usize, exact: bool) -> Result<(), Full>;
 
-    /// Appends a free slot. The caller has made room for it.
+    /// Appends a free slot. The caller must have made room for it.
     fn push(&mut self, last: u32);
 
     /// Returns the next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a
@@ -77,7 +79,7 @@ pub trait Columns: Sized {
     /// Returns the slot at an index, if it exists.
     fn slot(&self, at: usize) -> Option<&SlotState<Self::Value>>;
 
-    /// Returns the slot at an index, if it exists, for writing.
+    /// Returns a mutable reference to the slot at an index, if it exists.
     fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<Self::Value>>;
 
     /// Returns the number of bytes that the columns have allocated, without the memory that values

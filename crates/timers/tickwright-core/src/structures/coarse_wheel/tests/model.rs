@@ -1,4 +1,5 @@
-//! Compares the wheel with a model that computes the expiries and their order only by arithmetic.
+//! Compares the wheel with a model that computes the expiries and their order by arithmetic,
+//! without buckets.
 
 use std::vec::Vec;
 
@@ -12,7 +13,7 @@ struct Placed {
     entry: Entry,
     /// The timer's level; `DEPTH` if it was due when inserted.
     level: usize,
-    /// The tick at which the timer entered its bucket. For a far timer: the tick of its insert.
+    /// The tick at which the timer entered its bucket, or the tick of its insert while it is far.
     arrival: u64,
     /// For a far timer, the tick at which it enters the top level.
     far_until: Option<Tick>,
@@ -53,7 +54,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         }
     }
 
-    /// Computes where a far timer waits, step by step.
+    /// Computes step by step in which far buckets a timer waits, and until when.
     fn far_until(deadline: Tick, now: Tick) -> Option<Tick> {
         let granule = Geometry::<B, S, D>::granule(D - 1);
         let last = deadline / granule * granule;
@@ -94,7 +95,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         self.in_order.retain(|placed| placed.entry.id != id);
     }
 
-    /// A timer stays in its bucket if the bucket ends in time for the new deadline.
+    /// A timer stays in its bucket if the bucket's end is a valid expiry for the new deadline.
     fn reschedule(&mut self, id: u32, deadline: Tick, now: Tick) {
         self.refile(now);
         let placed = self.in_order.iter_mut().find(|placed| placed.entry.id == id).unwrap();
