@@ -92,7 +92,8 @@ impl Library {
     }
 }
 
-/// Tasks that first sleep for a random time of up to a second, and then `more` times for a second.
+/// Tasks that first sleep for a random time of up to a second, and then sleep `more` times for a
+/// second each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     library: Library,
@@ -299,8 +300,8 @@ mod tests {
     use super::*;
     use crate::stats::Verdict;
 
-    /// Our timers take half of tokio's time, and with two workers they are later than the target
-    /// allows.
+    /// In these data, our timers take half of tokio's time. With two workers, they are later than
+    /// the target allows.
     #[test]
     fn targets_compare_round_by_round() {
         let sample = |lane: Lane, round: u32| Sample {

@@ -213,7 +213,7 @@ impl RecordArgs {
     }
 }
 
-/// The longest time that a child which outlives its program is given to create its ring.
+/// How long a child that outlives its program has, at most, to create its ring.
 const GRACE_NS: u64 = 250_000_000;
 
 /// Collects until the program and all its recorded children have ended, or a signal stops it.

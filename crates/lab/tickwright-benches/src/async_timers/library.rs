@@ -49,8 +49,8 @@ impl Library {
         }
     }
 
-    /// Returns how early a sleep of the library is allowed to end. pingora-timeout cuts the time
-    /// and the delay to whole milliseconds before it adds them.
+    /// Returns how early a sleep of the library is allowed to end. pingora-timeout truncates the
+    /// time and the delay to whole milliseconds before it adds them.
     pub(crate) const fn may_be_early(self) -> Duration {
         match self {
             Self::Pingora => Duration::from_millis(2),

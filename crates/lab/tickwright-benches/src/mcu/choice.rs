@@ -9,7 +9,8 @@ use super::record::{Kind, Row, distinct};
 pub(super) struct Use {
     pub(super) name: &'static str,
     operations: &'static [&'static str],
-    /// Whether the cost of the use is its worst call, and not the sum of the means.
+    /// Whether the cost of the use is the cost of its worst call, instead of the sum of its calls'
+    /// means.
     is_worst: bool,
 }
 
@@ -53,8 +54,9 @@ impl Use {
         costs.min_by_key(|(_, cost)| *cost)
     }
 
-    /// Returns the cheapest structure by the number of timers, as `rb up to n = 1, list up to n =
-    /// 16, rb-cached from n = 64`. The text is empty if nothing was measured.
+    /// Returns which structure is cheapest at which number of timers, such as
+    /// `rb up to n = 1, list up to n = 16, rb-cached from n = 64`. The text is empty if nothing was
+    /// measured.
     fn words(&self, rows: &[Row]) -> String {
         let mut runs: Vec<(&str, u64, u64)> = Vec::new();
         for n in sizes(rows) {

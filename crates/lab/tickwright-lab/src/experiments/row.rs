@@ -49,7 +49,7 @@ struct Source {
     _source: String,
 }
 
-/// Checks whether a run repeated the experiment. If it did not, its figures describe another
+/// Checks whether a run repeated the experiment. If the run did not, its figures describe another
 /// workload.
 type Accept = fn(&Report) -> Result<(), String>;
 

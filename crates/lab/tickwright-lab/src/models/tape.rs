@@ -19,7 +19,8 @@ use crate::models::scenario::Measure;
 use crate::models::witness::{Notes, SPREAD, Witness};
 use crate::structures::candidate::BenchQueue;
 
-/// One operation, or a loop of equal ones. Ids name timers, and ticks count from the tape's tick 0.
+/// One operation, or a loop of equal operations. Ids name timers, and ticks count from the tape's
+/// tick 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Arm an idle timer.
@@ -80,12 +81,12 @@ pub(crate) enum Step {
     Rearm,
     /// Read the head.
     Head {
-        /// How many times.
+        /// How many times the head is read.
         count: u32,
     },
     /// Deliver what is due, tick by tick.
     Poll {
-        /// The tick before the first one.
+        /// The tick before the first polled tick.
         after: u64,
         /// The number of ticks.
         count: u32,
@@ -221,8 +222,8 @@ fn poll<Q: BenchQueue, W: Witness>(queue: &mut Q, count: u32, after: u64, witnes
 /// that is 8 exchanges ahead.
 const AHEAD: [usize; 2] = [16, 8];
 
-/// The loop of a server. Whether the exchanges have moves, questions and hints is a constant of the
-/// function, so that a loop without them has no code for them.
+/// The loop of a server. Constant parameters of the function state whether the exchanges have
+/// moves, questions and hints, so that a loop without them contains no code for them.
 #[inline(never)]
 fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const HINTS: bool>(
     queue: &mut Q,
@@ -319,7 +320,7 @@ impl Ask {
 pub(crate) struct Server {
     /// The tick before the first exchange.
     begin: u64,
-    /// In order.
+    /// The exchanges, in order of time.
     pub(crate) exchanges: Vec<Exchange>,
     /// The delays of timers that expire.
     again: Again,
@@ -341,8 +342,8 @@ impl Server {
     }
 }
 
-/// The delay of a timer that expired and is armed again. It depends only on the id and the tick,
-/// not on the order among equals.
+/// The delay of a timer that expired and is armed again. The delay depends only on the id and the
+/// tick, and not on the order in which timers of equal deadlines are delivered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Again {
     shortest: u64,

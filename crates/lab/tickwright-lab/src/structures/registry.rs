@@ -91,8 +91,8 @@ pub(crate) enum Ties {
     /// Timers leave by deadline, and timers of equal deadline leave in any order. The judge
     /// compares only deadlines.
     AnyOrder,
-    /// By the end of the bucket that holds the timer. The judge checks that each timer is delivered
-    /// once, never early, and at most as late as the structure's bound.
+    /// Timers leave by the end of the bucket that holds them. The judge checks that each timer is
+    /// delivered once, never early, and at most as late as the structure's bound.
     Granular,
 }
 

@@ -84,7 +84,8 @@ pub(crate) struct Decoder {
 /// Receives operations. Returns `Break` when it wants no more.
 pub(crate) type Sink<'s> = dyn FnMut(Step) -> ControlFlow<()> + 's;
 
-/// This many ids rest, so that a granular structure delivers a timer before its id is used again.
+/// At least this many ids rest, so that a granular structure delivers a timer before its id is used
+/// again.
 const RESTING: usize = 8;
 
 /// A periodic timer that has missed more expiries than this skips them.

@@ -26,7 +26,7 @@ pub(crate) enum Input {
     File {
         /// The file.
         path: PathBuf,
-        /// The queues whose events count; empty: all.
+        /// The queues whose events count. If the list is empty, the events of all queues count.
         bases: Vec<String>,
         /// At most this many events are described and replayed.
         most: u64,
@@ -111,14 +111,14 @@ pub(crate) struct Found {
     /// A queue of an event loop, and the wait whose time-out repeats the earliest deadline of that
     /// queue.
     pub(crate) repeats: Option<[String; 2]>,
-    /// With `--base`: the queues of all events that were read, also of those that it leaves out,
-    /// and the number of events of each.
+    /// With `--base`, the queues of all events that were read, including the queues that `--base`
+    /// leaves out. Each queue has the number of its events.
     queues: Vec<(String, u64)>,
-    /// The number of times that a timer was armed, or that a timer fired if that is more, as with
-    /// periodic timers. Time-outs of waits do not count. Set if the events were
+    /// How often timers were armed or, if that is more, how often timers fired, as with periodic
+    /// timers. Time-outs of waits do not count. The field is set if the events were
     /// [described](Input::describe).
     pub(crate) starts: u64,
-    /// How many events `--base` leaves, in words.
+    /// How many events remain with `--base`, in words.
     pub(crate) filter: Option<String>,
 }
 
@@ -175,7 +175,7 @@ const OBJECTS: [&str; 3] = ["timerfd", "posix-timer", "itimer"];
 /// manages.
 const WAITS: [&str; 6] = ["poll", "epoll", "select", "sleep", "cond", "sem"];
 
-/// The first events, this many, show which queues a program has.
+/// The number of events, from the beginning of a trace, that show which queues a program has.
 const KEEPERS_AMONG: u64 = 1 << 20;
 
 /// The figures of a trace, and what the trace says about itself.
@@ -471,7 +471,7 @@ struct Merge {
     first: u64,
     /// For each copy, its next event: the event's time, the copy and the event's number.
     next: BinaryHeap<Reverse<(Ns, u32, u64)>>,
-    /// Copies whose next event was not read yet.
+    /// Copies whose next event has not been read yet.
     starved: Vec<u32>,
     /// The length at which the window is trimmed.
     trim_at: usize,

@@ -60,9 +60,9 @@ pub(crate) struct Workload {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delay {
-    /// The delay, or the shortest one.
+    /// The delay, or the shortest delay of a range.
     pub(crate) ms: f64,
-    /// The longest one. If it is missing, every delay is `ms`.
+    /// The longest delay of a range. If this field is missing, every delay is `ms`.
     pub(crate) to_ms: Option<f64>,
     /// The weight of this delay among all delays.
     #[serde(default = "one")]
@@ -79,7 +79,7 @@ fn one() -> f64 {
 pub(crate) struct Periodic {
     /// The period.
     pub(crate) ms: f64,
-    /// How many timers.
+    /// The number of these timers.
     pub(crate) timers: u32,
 }
 
@@ -156,8 +156,8 @@ impl Workload {
     }
 
     /// Generates events in time order. The workload begins with its full number of pending timers,
-    /// which are armed with the rest of their delays. Equal seeds give equal events. At most `most`
-    /// events are generated, not counting the arms at the start.
+    /// which are armed with the remaining parts of their delays. Equal seeds give equal events. At
+    /// most `most` events are generated, not counting the arms at the start.
     pub(crate) fn events(&self, seed: u64, most: u64) -> Vec<Event> {
         let mut make = Make {
             of: self,

@@ -134,8 +134,9 @@ struct Ran {
 }
 
 thread_local! {
-    /// The runs of this thread. The callbacks have the same type as the timed ones, so that the
-    /// scheduler is compiled once. This type has no room for a log, so the log is here.
+    /// The runs of callbacks on this thread. These callbacks have the same type as the callbacks of
+    /// the timed runs, so that the scheduler is compiled once. This type has no room for a log, so
+    /// the log is here.
     static RAN: RefCell<Vec<Ran>> = const { RefCell::new(Vec::new()) };
 }
 

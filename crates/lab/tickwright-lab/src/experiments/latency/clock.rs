@@ -82,8 +82,8 @@ impl Host for System {
     }
 
     fn wait(&mut self, at: u64) {
-        // After an error, the caller's loop would spin, but it would stay right because it reads
-        // the clock.
+        // After an error, the caller's loop would spin, but its results would stay correct because
+        // it reads the clock.
         let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
     }
 

@@ -100,7 +100,8 @@ impl Run {
     }
 }
 
-/// One way of re-arming over the whole traffic. Each timer's counts are compared with the oracle's.
+/// The whole traffic, with one way of re-arming. Each timer's counts are compared with the
+/// oracle's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Network<'a> {
     pub(crate) traffic: &'a Traffic,

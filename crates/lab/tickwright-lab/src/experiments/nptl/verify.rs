@@ -22,7 +22,7 @@ struct Seen {
 /// that creates and joins it. Returns the number of threads that passed.
 ///
 /// # Errors
-/// If a check failed. The error describes the first one.
+/// If a check failed. The error describes the first failed check.
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);

@@ -51,8 +51,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Creates the state of a queue that promises `ties`. The armed timers of `work` were inserted
-    /// in the order of their numbers.
+    /// Creates the state of a queue whose promise for equal deadlines is `ties`. The armed timers
+    /// of `work` were inserted in the order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {

@@ -19,7 +19,7 @@ pub(crate) enum Model {
     Expire,
     /// All timers are far ahead, and the queue is polled at each tick.
     Idle,
-    /// The exchanges of `network`, with a question after each exchange.
+    /// The exchanges of `network`, with a question to the queue after each exchange.
     Reads,
 }
 

@@ -9,7 +9,7 @@ use crate::models::tape::Tape;
 use crate::models::witness::{Answer, Evidence, Fold, Log};
 use crate::structures::registry::{self, Structure, Ties};
 
-/// Computes the right answers of one run, from its first work to its last.
+/// Computes the right answers of one run, from the first piece of work to the last.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Judge {
     oracle: Oracle,

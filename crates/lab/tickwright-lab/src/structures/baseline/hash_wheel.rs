@@ -145,7 +145,7 @@ impl BenchQueue for HashWheel {
         }
         let delay = Duration::from_millis(deadline - self.now);
         // If the wheel refuses the timer, the timer is lost, and the comparison of answers reports
-        // it.
+        // the loss.
         let _ = self.wheel.insert_ref_with_delay(Rc::new(Entry { id, deadline }), delay);
     }
 

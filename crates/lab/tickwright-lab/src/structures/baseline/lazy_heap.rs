@@ -101,7 +101,7 @@ pub(crate) struct Lazy<H> {
     dead: usize,
 }
 
-/// At most this many dead entries are never swept, even if few entries are live.
+/// Up to this number of dead entries stay without a sweep, even if few entries are live.
 const SLACK: usize = 64;
 /// Stands for the arrival number of an id without a live entry; no arrival has this number.
 const NONE: u32 = 0;

@@ -83,14 +83,14 @@ fn family(structure: &Structure) -> &str {
 struct Choice<'d> {
     best: &'d Row,
     next: Option<&'d Row>,
-    /// The structure that the program has now. Its row follows, if it ran.
+    /// The structure that the program has now. The next field is its row, if the structure ran.
     asked: &'d Structure,
     current: Option<&'d Row>,
 }
 
 impl Choice<'_> {
     /// Returns the structure that the program has after the verdict, which is either the
-    /// recommended structure or the present one.
+    /// recommended structure or the present structure.
     fn kept(&self, data: &Replayed, criteria: &Criteria) -> &'static Structure {
         match self.current {
             Some(current) if !sentence(data, self, criteria).1 => current.structure,

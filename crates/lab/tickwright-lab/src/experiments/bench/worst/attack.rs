@@ -120,9 +120,9 @@ impl Attack {
         self.deadlines.len()
     }
 
-    /// Makes the queue use all of its memory once, so that the timed calls do not pay for page
-    /// faults. Also returns the first id that stays armed. All armed timers have the latest
-    /// deadline of the pattern.
+    /// Returns steps that make the queue use all of its memory once, so that the timed calls do not
+    /// pay for page faults. Also returns the first id that stays armed. All armed timers have the
+    /// latest deadline of the pattern.
     fn touch(&self) -> (Vec<Step>, u32) {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
         let kept = u32::try_from(self.population() - self.population() / KEPT_ONE_IN).unwrap_or(u32::MAX);
