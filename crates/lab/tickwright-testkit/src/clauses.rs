@@ -29,9 +29,9 @@ pub use verdict::{Tools, Verdict};
 
 /// A clause for queues of one kind.
 pub struct Clause {
-    /// Its number in the contract.
+    /// The clause's number in the contract.
     pub number: usize,
-    /// Its name in the contract.
+    /// The clause's name in the contract.
     pub name: &'static str,
     /// Computes the verdict.
     pub verdict: fn(&Tools) -> Verdict,
@@ -143,7 +143,8 @@ struct Reading {
     by: Judge,
     /// Judges each transcript as a whole.
     at_the_end: fn(&Transcript) -> Option<String>,
-    /// Judges behavior that no script shows. It is called if no transcript breaks the clause.
+    /// Judges behavior that no script shows. This function is called if no transcript breaks the
+    /// clause.
     beyond: fn() -> Option<String>,
 }
 

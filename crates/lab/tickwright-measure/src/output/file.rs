@@ -75,7 +75,7 @@ impl TextFile {
     /// Opens a file, or standard output if the path [names it](is_stdout).
     ///
     /// # Errors
-    /// The path cannot be written.
+    /// If the path cannot be written.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         Sink::open(path).map(Self)
     }
@@ -83,7 +83,7 @@ impl TextFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// The file system refuses the write.
+    /// If the file system refuses the write.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
@@ -92,7 +92,7 @@ impl TextFile {
     /// it is a pipe or a device.
     ///
     /// # Errors
-    /// The file system refuses the write, or `content` returns an error.
+    /// If the file system refuses the write, or `content` returns an error.
     pub fn write_with(
         &self,
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -107,7 +107,7 @@ impl TextFile {
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
-    /// `None` if the file is written in place, or once the draft was renamed.
+    /// `None` if the file is written in place, or after the draft was renamed.
     draft: Option<(Draft, PathBuf)>,
 }
 
@@ -162,7 +162,7 @@ impl GrowingFile {
 /// Follows a chain of symbolic links to its end: a descriptor, or a file that does not have to
 /// exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
-    // The number of links that Linux follows at most.
+    // The maximum number of links that Linux follows.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -179,8 +179,8 @@ fn folder(path: &Path) -> PathBuf {
     path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default()
 }
 
-/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. It looks like a link to
-/// the descriptor's file, but opening it opens the descriptor.
+/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. Such a path looks like a
+/// link to the descriptor's file, but opening the path opens the descriptor.
 fn is_descriptor(path: &Path) -> bool {
     let folder = folder(path);
     folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev"))
@@ -229,7 +229,7 @@ impl Sink {
         let end = end_of_links(path)?;
         let writes = || OpenOptions::new().write(true).open(&end);
         let through = |open: &dyn Fn() -> io::Result<File>| {
-            // The open of a pipe waits for a reader, and a signal must end that wait.
+            // Opening a pipe waits for a reader, and a signal must end that wait.
             let _at_once = interrupt::at_once();
             Ok(Self::Through { file: open()?, path: path.to_owned() })
         };

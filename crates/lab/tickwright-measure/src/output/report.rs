@@ -159,7 +159,7 @@ impl Outputs {
     /// `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
         let printed = if self.terminal() { print(&render::text(report)) } else { Ok(()) };
-        // The files are written even if the reader of standard output has closed it.
+        // The files are written even if the reader of standard output has closed its end.
         let written = self.write(report);
         // If the requested picture cannot be drawn, no tables have been printed yet.
         if !self.terminal() && written.as_ref().is_err_and(LabError::is_unwritten) {
@@ -186,7 +186,7 @@ impl Outputs {
     }
 
     /// Checks before a run that each condition of `--fail-if` is about one of the series that the
-    /// run will measure. An empty list means that they are not known.
+    /// run will measure. An empty list means that the series are not known.
     ///
     /// # Errors
     /// A usage error that names what a condition could be about.

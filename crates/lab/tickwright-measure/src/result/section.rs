@@ -77,7 +77,7 @@ pub enum Block {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its heading.
+    /// The column's heading.
     pub name: String,
     /// The format of the column's numbers. Columns of text are aligned to the left, other columns
     /// to the right.
@@ -185,7 +185,7 @@ impl Table {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The quantity of the axis, with the unit: `timers`, `ns per operation`.
+    /// The quantity of the axis, with the unit, such as `timers`, `ns per operation`.
     pub name: String,
     /// The format of the ticks.
     pub format: Format,

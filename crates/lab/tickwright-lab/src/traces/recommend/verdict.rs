@@ -108,8 +108,8 @@ fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -
     Some(Choice { best, next, asked: current, current: data.row(current.id) })
 }
 
-/// Returns the structures to replay with more timers: the current structure, the recommended one,
-/// the runner-up, the best structure of another project, and the best of each shape.
+/// Returns the structures to replay with more timers: the current structure, the recommended
+/// structure, the runner-up, the best structure of another project, and the best of each shape.
 pub(super) fn finalists(
     data: &Replayed,
     criteria: &Criteria,
@@ -176,7 +176,7 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
     }
     // The ratio, computed round by round, decides which structure is faster. The share of the
     // faster structure must follow from the same ratio, because otherwise a lucky round of the
-    // slower structure could contradict it.
+    // slower structure could contradict the ratio.
     let ratio = best.ratio(current);
     let of_best = ratio.as_ref().map_or(of_best, |ratio| of_current * ratio.median);
     let (saved, share) = (percent(of_current - of_best), percent(of_best));
@@ -234,7 +234,7 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
 const WAITS_ALONE: &str = "Only waits and sleeps were seen: nothing can be said about timers that the \
     program manages itself.";
 
-/// Returns why there is no verdict, whatever the structures would cost.
+/// Returns why there is no verdict, regardless of what the structures would cost.
 fn no_verdict(own: &Replayed) -> Option<String> {
     if own.waits_alone { Some(WAITS_ALONE.into()) } else { own.too_little() }
 }
@@ -255,7 +255,7 @@ pub(super) fn series(data: &Replayed) -> Vec<Series> {
     data.rows.iter().map(of_row).collect()
 }
 
-/// Returns one screen of text: verdict, workload, table, what would change it.
+/// Returns one screen of text: verdict, workload, table, and what would change the verdict.
 pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
     let own = &data.own;
     let verdict = findings.first().map_or("", |finding| &finding.here);
@@ -405,8 +405,9 @@ fn is_faster(row: &Row, than: &Row) -> bool {
 /// our structures now.
 ///
 /// A structure is named only if the measurements show no other structure to be faster. All
-/// structures that ran compete, including the current one and those of other projects. If another
-/// structure is faster beyond the interval, but within the margin of a tie, the line says so.
+/// structures that ran compete, including the current structure and the structures of other
+/// projects. If another structure is faster beyond the interval, but within the margin of a tie,
+/// the line says so.
 fn grown(
     own: &Replayed,
     more: &Replayed,
@@ -453,7 +454,7 @@ fn grown(
         let words = format!("{}, {tie}, {} of a CPU", ids.join(" or "), share(named[0]));
         (words, Vec::new())
     };
-    // The structures that are closest in time, and the structure of the verdict.
+    // Also shows the structures that are closest in time, and the structure of the verdict.
     let others = rows.iter().copied().filter(|row| !shown.iter().any(|one| one.structure == row.structure));
     let (verdict, others): (Vec<&Row>, Vec<&Row>) = others.partition(is_kept);
     let beside = verdict.into_iter().chain(others).take(2);

@@ -26,7 +26,7 @@ pub(super) enum Purpose<'p> {
     /// piece, the bytes are overwritten to evict the queue from the caches.
     Calls(u64, &'p mut [u8]),
     /// Time all operations together. Before each piece, the bytes are overwritten to evict the
-    /// queue from the caches. The number is then the cost of reading the processor time.
+    /// queue from the caches. The number is the cost of reading the processor time.
     Time(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
@@ -39,7 +39,7 @@ pub(super) struct Compare<'p> {
     pub(super) end: u64,
     /// The right answers. `None`: they are computed during the pass.
     pub(super) known: Option<&'p Known>,
-    /// The answers of this many pieces are also folded separately.
+    /// The number of pieces at the beginning whose answers are also folded separately.
     pub(super) pieces: usize,
 }
 
@@ -203,7 +203,7 @@ fn calls(
     passed: &mut Passed,
 ) -> Result<(), LabError> {
     // The range and the three digits are valid arguments. A call beyond the range counts as the
-    // longest of the range.
+    // longest call of the range.
     let histogram = || {
         Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).map_err(|error| LabError::failed(error.to_string()))
     };

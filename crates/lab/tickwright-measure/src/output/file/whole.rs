@@ -22,8 +22,8 @@ pub(super) struct Draft {
 struct Name(PathBuf);
 
 impl Name {
-    /// Creates a file with `make`, which receives a path in the same folder as `path` that no other
-    /// draft has.
+    /// Creates a file with `make`. This function receives a path that no other draft has, in the
+    /// same folder as `path`.
     fn make<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut drafts = interrupt::drafts();
         let name = temporary(path);

@@ -112,7 +112,7 @@ fn a_wake_up_without_a_delivery_is_idle() {
         passed.map(|passed| (passed.idle_wakes, passed.late_ticks)).unwrap_or_else(|error| panic!("{error}"))
     };
     assert_eq!(idle(Fault::None), (0, 0));
-    // The idle wake-ups are before 100, 200 and 400.
+    // There is an idle wake-up shortly before each of the ticks 100, 200 and 400.
     assert_eq!(idle(Fault::WakesEarly), (3, 0));
 }
 
