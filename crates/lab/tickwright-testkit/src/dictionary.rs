@@ -27,9 +27,9 @@ pub const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt,
 pub struct Object<B: Balance = RedBlack> {
     /// The number that identifies the object.
     pub number: usize,
-    /// Its key.
+    /// The object's key.
     pub key: Cell<u64>,
-    /// Its link in a dictionary.
+    /// The object's link in a dictionary.
     pub link: Link<B>,
 }
 
@@ -267,7 +267,7 @@ where
 
 /// What goes into and comes out of a dictionary: an object, or a reference to one.
 pub trait AsObject<B: Balance> {
-    /// Whether it is a reference.
+    /// Whether the type is a reference.
     const OWN: bool;
 
     /// Returns the object.

@@ -151,7 +151,7 @@ pub fn foreign() -> Vec<Kind> {
 }
 
 /// Decodes `bytes` into a script and runs the script on each of our queues. The fuzz target calls
-/// this for each input, and the corpus test for each input that was kept.
+/// this function for each input, and the corpus test for each input that was kept.
 ///
 /// # Errors
 /// If a queue differs from the oracle. The error names the first such queue, and where it differs.

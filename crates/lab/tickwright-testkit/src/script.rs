@@ -24,7 +24,7 @@ pub enum When {
 pub enum Whom {
     /// A pending timer, counted in delivery order.
     Live(u8),
-    /// Any timer ever inserted, counted from the latest, also one whose key is dead.
+    /// Any timer ever inserted, counted from the latest, including timers whose key is dead.
     Any(u8),
 }
 
@@ -230,7 +230,8 @@ pub fn gust(seed: u64) -> Vec<Op> {
                     _ => Op::Rearm(When::After(0), within(byte())),
                 });
             }
-            // `now` mostly stays the same, while timers that are due at it are still pending.
+            // `now` mostly stays the same, while timers that are due at this `now` are still
+            // pending.
             when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
         }
     }

@@ -43,7 +43,7 @@ pub struct Stale;
 pub struct Advanced {
     /// Timers delivered.
     pub delivered: usize,
-    /// Timers moved inside.
+    /// Timers moved inside the queue.
     pub moved: usize,
     /// Whether no due timer is left.
     pub complete: bool,
@@ -134,7 +134,7 @@ impl Offers {
 /// A queue under test. The suite never calls a method for an operation that the queue does not
 /// offer; the default methods state this.
 pub trait Subject {
-    /// Names a pending timer.
+    /// The key of a pending timer.
     type Key: Copy + core::fmt::Debug;
 
     /// Returns the greatest `now` that was passed so far.
@@ -281,7 +281,7 @@ pub trait Subject {
     /// Verifies the structure.
     ///
     /// # Errors
-    /// Describes the first invariant that does not hold.
+    /// A description of the first invariant that does not hold.
     fn check(&self) -> Result<(), String> {
         unreachable!("check is not offered")
     }

@@ -13,7 +13,7 @@ static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
 });
 
 /// Requires that every structure keeps the clause `name`. The structures for which `but` is true do
-/// not have to offer it.
+/// not have to offer the clause.
 fn all_keep(name: &str, but: fn(&str) -> bool) {
     let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
     let broken: Vec<String> = VERDICTS

@@ -1,5 +1,5 @@
-//! Compares every dictionary with a sorted vector: on fixed sequences, random ones, and random
-//! scripts. Scripts that once failed are kept in `proptest-regressions/`.
+//! Compares every dictionary with a sorted vector: on fixed sequences, on random sequences, and on
+//! random scripts. Scripts that once failed are kept in `proptest-regressions/`.
 
 use core::ops::Bound;
 

@@ -78,7 +78,7 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             let _ = queue.advance(step * STEP, ALL, &mut |_| ());
         }
     };
-    // Clause 7 judges a panic over far deadlines.
+    // A panic over far deadlines is judged by clause 7.
     let _ = quiet::catch(walk);
     Verdict::Kept
 }

@@ -398,7 +398,7 @@ impl<'t> Scene<'t> {
         self.facts.get(value as usize)
     }
 
-    /// Whether `value` leaves for good at a later entry than this one.
+    /// Whether `value` leaves for good at a later entry than the current one.
     pub(crate) fn leaves_later(&self, value: u32) -> bool {
         self.transcript
             .left
@@ -517,7 +517,8 @@ impl<'t> Scene<'t> {
     }
 }
 
-/// Judges an entry by the ledger before it. Returns a witness if the entry breaks the clause.
+/// Judges an entry by the state of the ledger before this entry. Returns a witness if the entry
+/// breaks the clause.
 pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 
 /// One clause, judged over the transcripts, and the first witness against it.

@@ -15,7 +15,7 @@ fn bound() -> impl Strategy<Value = Bound<u64>> {
     prop_oneof![3 => key().prop_map(Bound::Included), 3 => key().prop_map(Bound::Excluded), 1 => Just(Bound::Unbounded)]
 }
 
-/// One step of a script.
+/// Generates one step of a script.
 pub(crate) fn op() -> impl Strategy<Value = Op> {
     let number = || 0..OBJECTS;
     let hint = || proptest::option::of(0..OBJECTS);
@@ -31,7 +31,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// How many scripts a test runs, and where it keeps the scripts that failed.
+/// Returns how many scripts a test runs, and where it keeps the scripts that failed.
 pub(crate) fn config(seeds: &'static str) -> ProptestConfig {
     let seeds = FileFailurePersistence::Direct(seeds);
     ProptestConfig {
