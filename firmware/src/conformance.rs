@@ -85,7 +85,7 @@ impl<F: Family> Machine<'_, F> {
     }
 
     /// Draws a deadline: mostly near; sometimes past, far, at the end of time, or equal to a
-    /// pending one.
+    /// pending timer's deadline.
     fn deadline(&mut self) -> u64 {
         let now = self.oracle.now;
         match self.random.below(16) {

@@ -33,13 +33,13 @@ const ROUNDS: u32 = 40;
 static PENDED: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
-/// The executor calls this to request a poll.
+/// The executor calls this function to request a poll.
 #[unsafe(export_name = "__pender")]
 fn pender(_: *mut ()) {
     PENDED.store(true, Ordering::Relaxed);
 }
 
-/// Counts a task that ends. Only the executor's tasks call this, one at a time.
+/// Counts a task that ends. Only the executor's tasks call this function, one at a time.
 fn end() {
     ENDED.store(ENDED.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
@@ -77,7 +77,7 @@ async fn mixed(task: u32) {
                 .await
                 .is_err(),
             3 => with_deadline(due + embassy_time::Duration::from_ticks(1_000), Timer::at(due)).await.is_ok(),
-            // A time-out that never comes.
+            // This time-out never expires.
             _ => with_deadline(Instant::MAX, Timer::at(due)).await.is_ok(),
         };
         woken(

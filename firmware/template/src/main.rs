@@ -92,7 +92,8 @@ fn print_lines() -> u32 {
 }
 
 /// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions (QEMU
-/// 7.2) overshoots the end of such a sleep by the length of the sleep, so here it spins.
+/// 7.2) overshoots the end of such a sleep by the length of the sleep, so this function spins
+/// instead.
 fn idle() {
     for _ in 0..50 {
         cortex_m::asm::nop();

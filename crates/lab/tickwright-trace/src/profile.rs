@@ -30,7 +30,7 @@ use crate::header::Names;
 pub struct Profile {
     /// All events.
     pub events: u64,
-    /// From the first event to the last.
+    /// The time from the first event to the last.
     pub span_ns: u64,
     /// Timers that were not pending and were armed.
     pub arms: u64,

@@ -456,7 +456,7 @@ fn the_number_of_all_lost_events_comes_back() {
 }
 
 /// The target accepts one byte at a time. The writer offers each byte once, and does not move the
-/// rest to the front.
+/// remaining bytes to the front.
 #[test]
 fn a_tiny_sink_takes_time_in_proportion() {
     struct Tiny(usize);

@@ -46,7 +46,7 @@ impl Mutant {
     }
 }
 
-/// Each mistake replaces the first text of a pair by the second text.
+/// Each mistake replaces the first text of a pair with the second text.
 const SQL: [Mutation; 20] = [
     // An answer names only the id.
     &[(
@@ -84,7 +84,7 @@ const SQL: [Mutation; 20] = [
     )],
     // All puts have the first seq.
     &[("seq = seq + ?2 WHERE shard = ?1 RETURNING seq", "seq = seq + ?2 WHERE shard = ?1 RETURNING ?2")],
-    // `done` does not delete.
+    // `done` does not delete the timer.
     &[(
         "DELETE FROM tickwright_timer WHERE shard = ?1 AND fence",
         "UPDATE tickwright_timer SET due = due WHERE shard = ?1 AND fence",

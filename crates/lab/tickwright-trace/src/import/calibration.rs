@@ -22,7 +22,7 @@ const ENOUGH: Ns = 1_000_000_000;
 /// What is known of the clocks.
 #[derive(Debug, Default)]
 pub(super) struct Calibration {
-    /// The first tick that was read and the last one, each with its time.
+    /// The first and the last tick that were read, each with its time.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
     clocks: Vec<Clock>,
@@ -38,8 +38,9 @@ struct Clock {
 }
 
 impl Clock {
-    /// The difference in the second of `time`, on the line between the known seconds before and
-    /// after it. Outside the known seconds, it is the difference in the nearest known second.
+    /// Returns the difference in the second of `time`, interpolated between the known seconds
+    /// before and after it. Outside the known seconds, returns the difference in the nearest known
+    /// second.
     fn ahead(&self, time: Ns) -> Option<i128> {
         let second = time.div_euclid(SECOND);
         let before = self.ahead.range(..=second).next_back();
@@ -60,7 +61,8 @@ impl Clock {
     }
 }
 
-/// The clocks of a computer drift apart by some 20 ppm, which is 20 us in this time. In ns.
+/// A second, in ns. The clocks of a computer drift apart by about 20 ppm, which is 20 us in this
+/// time.
 const SECOND: Ns = 1_000_000_000;
 
 /// Two differences that are closer than this bound, in ns, belong to one clock; otherwise they

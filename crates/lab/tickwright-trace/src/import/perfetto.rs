@@ -15,8 +15,8 @@
 //!   read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
 //! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise addresses.
-//! - A bundle can state that events before it were lost, but not how many. Packets can be lost too,
-//!   which the next packet of the same sequence states.
+//! - A bundle can state that events before it were lost, but not how many. Packets can be lost too;
+//!   the next packet of the same sequence then states the loss.
 //! - The clocks of `hrtimer` are taken from the lines of expiries, because they show the clocks
 //!   more precisely than a `ClockSnapshot` does.
 
@@ -38,8 +38,8 @@ use crate::number;
 /// `Trace.packet`: field 1, with a length. A trace consists of this field only.
 const PACKET: u8 = 1 << 3 | 2;
 
-/// In bytes. A longer packet is skipped, because Perfetto writes a bundle after at most 1 MiB of
-/// the kernel's buffer.
+/// The longest packet that is read, in bytes. A longer packet is skipped, because Perfetto writes a
+/// bundle after at most 1 MiB of the kernel's buffer.
 const LONGEST: u64 = 1 << 23;
 
 #[derive(Clone, PartialEq, Message)]
@@ -66,7 +66,7 @@ const CLEARED: u32 = 1;
 struct Bundle {
     #[prost(uint32, optional, tag = "1")]
     cpu: Option<u32>,
-    /// Each is an [`FtraceEvent`], decoded one at a time so that memory stays bounded.
+    /// Each item is an [`FtraceEvent`], decoded one at a time so that memory stays bounded.
     #[prost(bytes = "bytes", repeated, tag = "2")]
     events: Vec<Bytes>,
     #[prost(bool, tag = "3")]
