@@ -264,8 +264,8 @@ fn watch<W: io::Write>(
     }
 }
 
-/// Whether a terminal sent the signal, which then reached the program too. A signal from another
-/// process, such as `kill`, reached only this process.
+/// Returns whether a terminal sent the signal, which then reached the program too. A signal from
+/// another process, such as `kill`, reached only this process.
 fn is_from_terminal(origin: &Origin) -> bool {
     origin.cause == Cause::Kernel
 }

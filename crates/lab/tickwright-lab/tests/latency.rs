@@ -171,7 +171,7 @@ fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// Whether a process has ended; a zombie counts as ended.
+/// Returns whether a process has ended; a zombie counts as ended.
 fn gone(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |words| words.is_empty())
 }

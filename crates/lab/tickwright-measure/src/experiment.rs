@@ -90,7 +90,7 @@ pub trait Experiment {
         Vec::new()
     }
 
-    /// Whether the run reads the clock. If so, the report states the cost of a reading.
+    /// Returns whether the run reads the clock. If so, the report states the cost of a reading.
     fn is_timed(&self) -> bool {
         true
     }

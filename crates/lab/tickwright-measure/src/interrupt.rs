@@ -94,8 +94,8 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether a signal has asked the run to stop. The call is cheap, but not cheap enough for the
-/// inside of a timed loop.
+/// Returns whether a signal has asked the run to stop. The call is cheap, but not cheap enough for
+/// the inside of a timed loop.
 pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }

@@ -42,7 +42,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether this turn is the last turn of a cell that has n lanes.
+    /// Returns whether this turn is the last turn of a cell that has n lanes.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
@@ -93,7 +93,7 @@ impl Rounds {
         self.warm_up + self.counted
     }
 
-    /// Whether there are no rounds.
+    /// Returns whether there are no rounds.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

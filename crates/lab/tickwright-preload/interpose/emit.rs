@@ -46,7 +46,7 @@ pub(crate) fn forget_thread() {
     set_word(0);
 }
 
-/// Whether the calling thread is inside a library call that is recorded as one operation.
+/// Returns whether the calling thread is inside a library call that is recorded as one operation.
 pub(crate) fn is_nested() -> bool {
     word() >> 32 != 0
 }
@@ -90,8 +90,8 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
     record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
 }
 
-/// Whether the ring belongs to the calling process, and not to a parent whose memory the process
-/// shares. This function makes a system call.
+/// Returns whether the ring belongs to the calling process, and not to a parent whose memory the
+/// process shares. This function makes a system call.
 pub(crate) fn is_of_this_process() -> bool {
     let ring = RING.load(Acquire);
     // SAFETY: 1. `ring` is not null. 2. A ring is mapped until the process ends. 3. Its parts are

@@ -123,7 +123,7 @@ pub trait Subject {
     /// Returns the number of objects in the dictionary.
     fn len(&self) -> usize;
 
-    /// Whether the dictionary is empty.
+    /// Returns whether the dictionary is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

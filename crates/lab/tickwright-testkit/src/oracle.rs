@@ -50,7 +50,7 @@ impl Oracle {
         self.pending.len()
     }
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
@@ -137,7 +137,7 @@ impl Oracle {
         self.places.contains_key(&value).then(|| self.deadlines.get(&value).copied())?
     }
 
-    /// Whether a timer is due.
+    /// Returns whether a timer is due.
     #[must_use]
     pub fn has_due(&self) -> bool {
         self.head().is_some_and(|head| head.expiry <= self.now)

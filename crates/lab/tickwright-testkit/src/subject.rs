@@ -143,7 +143,7 @@ pub trait Subject {
     /// Returns the number of pending timers, as the queue itself counts them.
     fn len(&self) -> usize;
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -226,9 +226,9 @@ pub trait Subject {
         None
     }
 
-    /// Whether the queue must move a pending timer inside before the timer can leave. The suite
-    /// asks only queues that move timers ([`Make::MOVES`]). The queue is allowed to return `false`
-    /// for a timer that it could still move.
+    /// Returns whether the queue must move a pending timer inside before the timer can leave. The
+    /// suite asks only queues that move timers ([`Make::MOVES`]). The queue is allowed to return
+    /// `false` for a timer that it could still move.
     fn waits(&self, key: Self::Key) -> bool {
         let _ = key;
         false

@@ -90,7 +90,7 @@ impl Remark {
     pub const UNKNOWN_DELAYS: &'static str =
         "arms have a deadline that the source does not tell, or that never comes: their delays are left out";
 
-    /// Whether the remark counts events that could not be read.
+    /// Returns whether the remark counts events that could not be read.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.words == Self::UNREADABLE
@@ -124,7 +124,7 @@ impl Names {
         self.0.len()
     }
 
-    /// Whether there are no names.
+    /// Returns whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -121,7 +121,7 @@ impl<R: Read> Reader<R> {
         self.read
     }
 
-    /// Whether the end was read. If not, the writer was stopped, or more blocks follow.
+    /// Returns whether the end was read. If not, the writer was stopped, or more blocks follow.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }

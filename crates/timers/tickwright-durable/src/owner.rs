@@ -150,7 +150,7 @@ impl Owner {
         self.announced.lease.saturating_sub(self.settings.margin / 2).saturating_sub(self.offset)
     }
 
-    /// Whether there are answers that no turn has written yet.
+    /// Returns whether there are answers that no turn has written yet.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
@@ -283,8 +283,8 @@ impl Owner {
         Ok(is_ours)
     }
 
-    /// Whether a firing waits for an answer. Otherwise the firing has been answered, or the lease
-    /// was lost.
+    /// Returns whether a firing waits for an answer. Otherwise the firing has been answered, or the
+    /// lease was lost.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         firing.fence == self.epoch && self.held.contains(&(firing.seq, firing.attempt))
     }
@@ -365,9 +365,9 @@ impl Owner {
         }
     }
 
-    /// Whether this participant may become the owner: the lease is over, or this participant or its
-    /// predecessor is the owner. A participant without `rescan` need not wait for another owner's
-    /// lease, because it has no rescan that would end the wait.
+    /// Returns whether this participant may become the owner: the lease is over, or this
+    /// participant or its predecessor is the owner. A participant without `rescan` need not wait
+    /// for another owner's lease, because it has no rescan that would end the wait.
     fn may_take(&self, shard: &Shard) -> bool {
         self.settings.rescan.is_none()
             || self.lease(shard) < shard.now

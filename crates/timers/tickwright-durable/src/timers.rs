@@ -197,14 +197,14 @@ impl<E: Engine> Timers<E> {
         self.owner.settle(firing, outcome)
     }
 
-    /// Whether the caller should call [`take_due`](Self::take_due) before it runs more firings, so
-    /// that the lease does not end.
+    /// Returns whether the caller should call [`take_due`](Self::take_due) before it runs more
+    /// firings, so that the lease does not end.
     pub(crate) fn must_renew(&self) -> bool {
         self.owner.renew_at() <= self.host()
     }
 
-    /// Whether a firing may begin: it waits for an answer, and this process does not know of a loss
-    /// of the lease.
+    /// Returns whether a firing may begin: it waits for an answer, and this process does not know
+    /// of a loss of the lease.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         self.owner.holds(firing)
     }
@@ -214,7 +214,8 @@ impl<E: Engine> Timers<E> {
         self.owner.look_again();
     }
 
-    /// Whether this process delivers the timers. Otherwise it is a standby for another process.
+    /// Returns whether this process delivers the timers. Otherwise it is a standby for another
+    /// process.
     #[must_use]
     pub fn is_owner(&self) -> bool {
         self.owner.epoch() != 0

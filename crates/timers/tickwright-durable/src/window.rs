@@ -121,8 +121,8 @@ impl Window {
         rows
     }
 
-    /// Whether the queue's clock has passed this time, which means that the engine's clock was set
-    /// back.
+    /// Returns whether the queue's clock has passed this time, which means that the engine's clock
+    /// was set back.
     pub(crate) fn is_past(&self, now: i64) -> bool {
         tick(now) < self.queue.now()
     }

@@ -32,7 +32,7 @@ impl Library {
     pub(crate) const ALL: [Self; 7] =
         [Self::Ours, Self::Slot, Self::Tokio, Self::Pinned, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
-    /// Whether the library's timers need a runtime of tokio.
+    /// Returns whether the library's timers need a runtime of tokio.
     pub(crate) const fn is_tokio(self) -> bool {
         matches!(self, Self::Tokio | Self::Pinned)
     }

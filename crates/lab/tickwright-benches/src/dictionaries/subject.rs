@@ -80,10 +80,10 @@ pub(crate) trait Subject {
 
     fn clear(&mut self);
 
-    /// Whether the structure passes its own check.
+    /// Returns whether the structure passes its own check.
     fn whole(&self) -> bool;
 
-    /// Whether the structure passes its check and has `count` entries.
+    /// Returns whether the structure passes its check and has `count` entries.
     fn holds(&self, count: usize) -> bool {
         self.len() == count && self.whole()
     }

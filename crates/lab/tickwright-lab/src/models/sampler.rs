@@ -88,7 +88,7 @@ impl<'q> Sampler<'q> {
         answer
     }
 
-    /// Whether the queue keeps entries of timers that were removed or moved.
+    /// Returns whether the queue keeps entries of timers that were removed or moved.
     pub(crate) fn is_lazy(&self) -> bool {
         self.queue().dead() != Dead::Leave
     }

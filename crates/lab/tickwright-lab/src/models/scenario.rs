@@ -390,7 +390,7 @@ impl Kind {
     }
 }
 
-/// Whether the name of a scenario is a path: it has a separator, or ends in `.toml`.
+/// Returns whether the name of a scenario is a path: it has a separator, or ends in `.toml`.
 pub(crate) fn is_file(name: &str) -> bool {
     let path = Path::new(name);
     path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1

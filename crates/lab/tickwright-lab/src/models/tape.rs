@@ -120,7 +120,7 @@ impl Step {
         }
     }
 
-    /// Whether the step counts as an operation.
+    /// Returns whether the step counts as an operation.
     pub(crate) fn is_operation(self) -> bool {
         !matches!(self, Self::Clock { .. } | Self::Clear { .. })
     }
@@ -423,18 +423,18 @@ impl Tape {
         notes
     }
 
-    /// Whether the tape consists of the exchanges of a server that asks a question after each
-    /// exchange.
+    /// Returns whether the tape consists of the exchanges of a server that asks a question after
+    /// each exchange.
     pub(crate) fn asks(&self) -> bool {
         self.server.ask != Ask::Nothing && self.steps.iter().all(|step| *step == Step::Serve)
     }
 
-    /// Whether an answer can be a lower bound of the head's deadline.
+    /// Returns whether an answer can be a lower bound of the head's deadline.
     pub(crate) fn reads_a_bound(&self) -> bool {
         self.server.ask == Ask::Wake || self.steps.iter().any(|step| matches!(step, Step::Advance { .. }))
     }
 
-    /// Whether this tape delivers all timers that have the same expiry together.
+    /// Returns whether this tape delivers all timers that have the same expiry together.
     pub(crate) fn delivers_whole_expiries(&self) -> bool {
         !self.steps.iter().any(|step| matches!(step, Step::Hold | Step::Rearm))
     }

@@ -85,7 +85,7 @@ impl<W: Write> Sink<W> {
         Ok(Self { writer, limit, known: HashMap::new(), result: Outcome::default() })
     }
 
-    /// Whether events are still written.
+    /// Returns whether events are still written.
     pub(super) fn is_open(&self) -> bool {
         self.writer.is_some()
     }

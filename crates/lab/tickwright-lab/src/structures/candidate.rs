@@ -24,7 +24,7 @@ pub(crate) enum Dead {
 /// A queue under measurement. Ids `0..capacity` name the timers; the adapter stores the queue's own
 /// keys.
 pub(crate) trait BenchQueue {
-    /// Whether entries of timers that were removed or moved stay in the structure.
+    /// Returns what happens to the entries of timers that are removed or moved.
     fn dead(&self) -> Dead {
         Dead::Leave
     }
@@ -179,8 +179,8 @@ pub(crate) trait Candidate: 'static {
         }
     }
 
-    /// Whether the queue can hold `capacity` timers at once. A bounded structure might be unable to
-    /// hold them.
+    /// Returns whether the queue can hold `capacity` timers at once. A bounded structure might be
+    /// unable to hold them.
     fn holds(capacity: usize) -> bool {
         let _ = capacity;
         true

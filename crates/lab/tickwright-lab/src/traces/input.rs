@@ -350,8 +350,8 @@ impl Input {
         Ok(found)
     }
 
-    /// Whether the workload begins with pending timers. A profile arms all of them at its first
-    /// time.
+    /// Returns whether the workload begins with pending timers. A profile arms all of them at its
+    /// first time.
     pub(crate) fn begins_full(&self) -> bool {
         match self {
             Self::Made(events) => events.get(1).is_some_and(|second| second.time == events[0].time),
@@ -521,8 +521,8 @@ impl Merge {
     }
 }
 
-/// Whether the events of a queue count. A name that begins with `!` excludes a queue. If all names
-/// begin with `!`, the remaining queues count.
+/// Returns whether the events of a queue count. A name that begins with `!` excludes a queue. If
+/// all names begin with `!`, the remaining queues count.
 fn counts(bases: &[String], name: &str) -> bool {
     let excluded = |base: &String| base.strip_prefix('!') == Some(name);
     let wanted = bases.iter().all(|base| base.starts_with('!')) || bases.iter().any(|base| base == name);

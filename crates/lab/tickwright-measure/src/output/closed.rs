@@ -29,7 +29,7 @@ mod constructor {
     }
 }
 
-/// Whether the program was started without a standard output.
+/// Returns whether the program was started without a standard output.
 pub(super) fn stdout_was_closed() -> bool {
     #[cfg(target_os = "linux")]
     return constructor::was_closed();

@@ -38,7 +38,8 @@ pub(super) fn place(path: &Path) -> PathBuf {
     })
 }
 
-/// Whether a path names standard output: `-`, `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
+/// Returns whether a path names standard output: `-`, `/dev/stdout`, `/dev/fd/1`,
+/// `/proc/self/fd/1`.
 pub fn is_stdout(path: &Path) -> bool {
     let is_one = |path: PathBuf| is_descriptor(&path) && path.ends_with("1") && is_own(&path);
     path == Path::new("-") || end_of_links(path).is_ok_and(is_one)
@@ -179,14 +180,14 @@ fn folder(path: &Path) -> PathBuf {
     path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default()
 }
 
-/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. Such a path looks like a
-/// link to the descriptor's file, but opening the path opens the descriptor.
+/// Returns whether a path is the name of a descriptor, such as `/proc/self/fd/1`. Such a path looks
+/// like a link to the descriptor's file, but opening the path opens the descriptor.
 fn is_descriptor(path: &Path) -> bool {
     let folder = folder(path);
     folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev"))
 }
 
-/// Whether the descriptor belongs to this process.
+/// Returns whether the descriptor belongs to this process.
 fn is_own(path: &Path) -> bool {
     let own = Path::new("/proc/self").canonicalize();
     own.map_or(true, |own| folder(path).starts_with(own))

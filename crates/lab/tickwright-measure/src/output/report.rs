@@ -93,7 +93,7 @@ impl OutputArgs {
         Ok(Outputs { sinks: sinks.collect::<Result<_, LabError>>()?, fail_if: self.fail_if.clone() })
     }
 
-    /// Whether standard output is free for tables, and for lines during a run.
+    /// Returns whether standard output is free for tables, and for lines during a run.
     #[must_use]
     pub fn terminal(&self) -> bool {
         !self.all().iter().any(|(_, path, _)| *path == Some(Path::new("-")))
@@ -145,7 +145,7 @@ fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(
 }
 
 impl Outputs {
-    /// Whether standard output is free for tables.
+    /// Returns whether standard output is free for tables.
     #[must_use]
     pub fn terminal(&self) -> bool {
         !self.sinks.iter().any(|(_, sink)| matches!(sink, Sink::Stdout))

@@ -25,8 +25,8 @@ pub(super) fn never_early(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     })
 }
 
-/// Whether a granular queue gives an arriving timer an expiry before its deadline, or beyond its
-/// bound.
+/// Returns a witness if a granular queue gives an arriving timer an expiry before its deadline, or
+/// beyond its bound.
 fn out_of_bound(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let (value, deadline, said) = match *entry {
         Entry::Insert { value, deadline, answer: Ok(_), said } => (value, deadline, said),

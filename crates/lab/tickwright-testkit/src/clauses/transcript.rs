@@ -349,7 +349,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether the timer's deadline had already passed when the timer was armed.
+    /// Returns whether the timer's deadline had already passed when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }
@@ -398,7 +398,7 @@ impl<'t> Scene<'t> {
         self.facts.get(value as usize)
     }
 
-    /// Whether `value` leaves for good at a later entry than the current one.
+    /// Returns whether `value` leaves for good at a later entry than the current one.
     pub(crate) fn leaves_later(&self, value: u32) -> bool {
         self.transcript
             .left
@@ -414,13 +414,13 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
-    /// Whether the queue is granular: it delivers in the order of expiries, and timers of equal
-    /// expiry in any order.
+    /// Returns whether the queue is granular: it delivers in the order of expiries, and timers of
+    /// equal expiry in any order.
     pub(crate) fn is_granular(&self) -> bool {
         self.transcript.lateness.is_some()
     }
 
-    /// Whether `got` is `expected` or, in a granular queue, a timer with the same expiry as
+    /// Returns whether `got` is `expected` or, in a granular queue, a timer with the same expiry as
     /// `expected`.
     pub(crate) fn stands_for(&self, got: Option<Fired>, expected: Option<Fired>) -> bool {
         let at = |fired: Option<Fired>| fired.map(|fired| (fired.value, fired.expiry));

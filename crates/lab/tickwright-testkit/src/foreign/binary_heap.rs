@@ -130,7 +130,7 @@ impl LazyHeap {
         slot.value
     }
 
-    /// Whether `stamp` is the stamp of the head.
+    /// Returns whether `stamp` is the stamp of the head.
     fn heads(&self, stamp: u64) -> bool {
         self.heap.peek().is_some_and(|top| top.stamp == stamp)
     }

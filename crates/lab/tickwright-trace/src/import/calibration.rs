@@ -142,7 +142,8 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted, even if the rate has to come from a short span of lines.
+    /// Returns whether jiffies can be converted, even if the rate has to come from a short span of
+    /// lines.
     pub(super) fn knows_jiffies(&mut self) -> bool {
         self.hz = self.hz.or_else(|| self.slope());
         self.hz.is_some()

@@ -168,8 +168,8 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
     packets.import.finish()
 }
 
-/// Whether a source begins like a trace of Perfetto. A text can begin with an empty line, which has
-/// the same byte, but text has no other low control characters.
+/// Returns whether a source begins like a trace of Perfetto. A text can begin with an empty line,
+/// which has the same byte, but text has no other low control characters.
 pub(super) fn is_perfetto(beginning: &[u8]) -> bool {
     let Some((&PACKET, mut rest)) = beginning.split_first() else { return false };
     let Some(length) = number::take(&mut rest).and_then(|length| usize::try_from(length).ok()) else {

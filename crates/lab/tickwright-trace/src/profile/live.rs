@@ -44,7 +44,7 @@ impl Ended {
         (self.deadline != UNKNOWN).then_some(percent)
     }
 
-    /// Whether another known thread armed the timer.
+    /// Returns whether another known thread armed the timer.
     pub(super) fn is_foreign(&self, thread: u32) -> bool {
         thread != 0 && self.thread != 0 && thread != self.thread
     }
@@ -139,7 +139,7 @@ impl Timer {
     }
 }
 
-/// Whether two delays differ by less than a hundredth.
+/// Returns whether two delays differ by less than a hundredth.
 fn is_same(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= one.max(other) / 100
 }

@@ -219,7 +219,7 @@ impl<'a> Store<'a> {
         sql.query_row(arguments, |row| row.get(0)).optional().unwrap().flatten()
     }
 
-    /// Whether an owner's turn is open, so that SQLite shows uncommitted changes.
+    /// Returns whether an owner's turn is open, so that SQLite shows uncommitted changes.
     pub(crate) fn is_in_turn(&self) -> bool {
         self.open.values().any(|open| open.guard == Guard::Alone)
     }

@@ -51,7 +51,7 @@ pub(super) trait Host {
     /// Returns when the clock is at `at` (in ns) or later, or when a signal arrives.
     fn wait(&mut self, at: u64);
 
-    /// Whether the process was stopped and continued since the last call of this function.
+    /// Returns whether the process was stopped and continued since the last call of this function.
     fn was_stopped(&mut self) -> bool;
 }
 

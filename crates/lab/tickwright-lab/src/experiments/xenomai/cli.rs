@@ -198,8 +198,8 @@ pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 
-/// Whether a structure supports the experiment, which needs an exact head, the entry after the
-/// head, and delivery on the tick.
+/// Returns whether a structure supports the experiment, which needs an exact head, the entry after
+/// the head, and delivery on the tick.
 fn takes_part(structure: &Structure) -> bool {
     structure.second && structure.exact_head && structure.ties.exact()
 }

@@ -93,8 +93,8 @@ impl Oracle {
         self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
     }
 
-    /// Whether timer `id` is allowed to be delivered first: it is pending, its deadline is also
-    /// `first`, and the queue is allowed to deliver equal deadlines in any order.
+    /// Returns whether timer `id` is allowed to be delivered first: it is pending, its deadline is
+    /// also `first`, and the queue is allowed to deliver equal deadlines in any order.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)

@@ -97,7 +97,7 @@ impl Workload {
         self.armed
     }
 
-    /// Whether timer `id` is the host tick.
+    /// Returns whether timer `id` is the host tick.
     pub(crate) fn is_host(&self, id: u32) -> bool {
         self.has_host && id as usize + 1 == self.timers.len()
     }

@@ -199,7 +199,7 @@ impl Fired {
         self.order = fold(self.order, id.into());
     }
 
-    /// Whether this answer is allowed for a subject when the oracle's answer is `right`.
+    /// Returns whether this answer is allowed for a subject when the oracle's answer is `right`.
     pub(super) fn is_right(self, right: Self, subject: Subject) -> bool {
         let order = if subject.keeps_order() { self.order } else { right.order };
         Self { order, ..self } == right

@@ -64,7 +64,7 @@ pub(super) fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), Str
     Err(format!("{} of {} answers, not in the oracle's order", found.found, expected.found))
 }
 
-/// Whether the same timers were delivered at each expiry, in any order.
+/// Checks that the same timers were delivered at each expiry, in any order.
 pub(super) fn same_timers(found: &Log, expected: &Log) -> Result<(), String> {
     let [found, expected] = [found, expected].map(|log| {
         let mut timers: Vec<_> = log.deliveries.iter().map(|one| (one.expiry, one.id)).collect();

@@ -13,7 +13,7 @@ use crate::traces::remedy::remedies;
 use crate::traces::replay::{Data as Replayed, P50, P999, Row};
 
 impl Criteria {
-    /// Whether a structure is allowed to be recommended.
+    /// Returns whether a structure is allowed to be recommended.
     fn admit(&self, data: &Replayed, row: &Row) -> bool {
         row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
     }
@@ -63,7 +63,7 @@ impl Criteria {
     }
 }
 
-/// Whether the caller owns the nodes, so that the structure does not allocate.
+/// Returns whether the caller owns the nodes, so that the structure does not allocate.
 fn is_callers(structure: &Structure) -> bool {
     structure.id.ends_with("/hook") || structure.id == "intrusive-rb"
 }
@@ -396,7 +396,7 @@ fn figure(data: &Replayed, row: &Row) -> String {
 /// change.
 const TIE: &str = "within the margin of a tie, 20 %";
 
-/// Whether the measurements show that a structure is faster than another.
+/// Returns whether the measurements show that a structure is faster than another.
 fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
 }

@@ -214,7 +214,7 @@ impl Data {
         self.of_whole(self.counts.operations().saturating_sub(self.initial))
     }
 
-    /// Whether all events of the trace were replayed.
+    /// Returns whether all events of the trace were replayed.
     pub(crate) fn is_whole(&self) -> bool {
         self.replayed >= self.whole.events.saturating_mul(self.scale.into())
     }

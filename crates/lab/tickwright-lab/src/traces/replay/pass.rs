@@ -134,7 +134,8 @@ impl Meter for Processor<'_> {
     }
 }
 
-/// Whether the time of a piece counts. The time of the first `untimed` operations does not count.
+/// Returns whether the time of a piece counts. The time of the first `untimed` operations does not
+/// count.
 fn counts(untimed: &mut u64, piece: &Tape) -> bool {
     let counts = *untimed == 0;
     *untimed = untimed.saturating_sub(piece.operations());

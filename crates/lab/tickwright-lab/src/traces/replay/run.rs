@@ -148,7 +148,7 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    /// Whether a limit of time has passed.
+    /// Returns whether a limit of time has passed.
     fn is_past(&self, limit: fn(&Limits) -> u64) -> bool {
         self.limits.is_some_and(|limits| self.meter.now() > limit(&limits))
     }

@@ -78,7 +78,7 @@ impl Work {
         Ok(scenario)
     }
 
-    /// Whether `DefaultQueue` has a goal relative to other crates' queues.
+    /// Returns whether `DefaultQueue` has a goal relative to other crates' queues.
     fn has_goal(&self) -> bool {
         !self.default.published.is_empty()
     }
