@@ -185,7 +185,7 @@ impl Table {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The quantity of the axis, with the unit, such as `timers`, `ns per operation`.
+    /// The quantity of the axis, with the unit, such as `timers` or `ns per operation`.
     pub name: String,
     /// The format of the ticks.
     pub format: Format,
