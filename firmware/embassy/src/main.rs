@@ -1,4 +1,4 @@
-//! Tasks of Embassy that sleep and time out, over the timer queue that the build selected.
+//! Runs tasks of Embassy that sleep and time out, on the timer queue that the build selected.
 //!
 //! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
 //! like a processor that sleeps until its timer interrupt. Each run is therefore the same, and

@@ -5,7 +5,7 @@
 //! clock. The remaining time is the scheduler's own work: the table of ids and the counters. A
 //! delete does not read the clock, but the sum of its parts still includes one reading. A delete
 //! looks up its id in the table, at the same cost for every N. Therefore the time of a delete grows
-//! with N only because the bare queue's removal by key and cache misses take more time.
+//! with N only because two parts take more time: the bare queue's removal by key, and cache misses.
 
 mod bare;
 mod data;

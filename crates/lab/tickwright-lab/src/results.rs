@@ -13,7 +13,7 @@ use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA, workload};
 use crate::stats::Verdict;
 
-/// The JSON Schemas of results and of scenarios. A test compares them with the types.
+/// The JSON Schemas of results and of scenarios. A test compares the schemas with the types.
 pub(crate) const SCHEMAS: &str = include_str!("results/schemas.json");
 
 /// Arguments of `show`.

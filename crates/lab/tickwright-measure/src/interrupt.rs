@@ -1,6 +1,7 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
 //! the next sample and to write its results so far. A second signal ends the process. A command
-//! that measures nothing has no results to keep, so the first signal ends it: see [`at_once`].
+//! that measures nothing has no results to keep, so the first signal ends the command: see
+//! [`at_once`].
 //!
 //! `timeout` sends SIGTERM twice, to its child and to the process group. Therefore a second signal
 //! within `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130
@@ -177,7 +178,8 @@ impl Drop for PassingOn {
     }
 }
 
-/// Waits for a child whose outputs are pipes, and returns them. An interruption ends the child.
+/// Waits for a child whose outputs are pipes, and returns the outputs. An interruption ends the
+/// child.
 ///
 /// # Errors
 /// If a pipe cannot be read.

@@ -6,8 +6,8 @@ use std::io::{self, IsTerminal};
 
 use crate::format::Format;
 
-/// Returns whether standard output can be colored, because it is a terminal that understands escape
-/// sequences.
+/// Returns whether standard output can be colored, which it can if it is a terminal that
+/// understands escape sequences.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }

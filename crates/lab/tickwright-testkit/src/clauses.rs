@@ -245,7 +245,8 @@ readings! {
     /// remain; the remaining timers leave later, in order. Every due timer leaves after a bounded
     /// number of calls.
     budget_bounds_an_advance, All, beyond || progress::stalls::<M>(directed::reach::<M>()), if budget;
-    /// `second()` is the second timer in order: `peek()` returns it after the head was removed.
+    /// `second()` is the second timer in order: `peek()` returns this timer after the head was
+    /// removed.
     second_is_the_next_after_the_head, All, beyond directed::second_becomes_head::<M>, if second;
     /// A re-arm takes the head, keeps its key valid, and puts the timer after all timers of equal
     /// deadline.
@@ -256,8 +257,8 @@ readings! {
     clear_empties, DeadKeys, if clear;
 }
 
-/// A `now` that is smaller than an earlier one is clamped: the same timers leave at the same calls
-/// as if the caller had clamped it.
+/// A `now` that is smaller than an earlier `now` is clamped: the same timers leave at the same
+/// calls as if the caller had clamped it.
 #[must_use]
 pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
     let plain = Scope::All.manner::<M>();

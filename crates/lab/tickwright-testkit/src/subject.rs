@@ -10,7 +10,8 @@
 pub struct Fired {
     /// The value that was inserted.
     pub value: u32,
-    /// The tick at which the timer was due, if the queue states it; else the requested deadline.
+    /// The tick at which the timer was due, if the queue states it; otherwise the requested
+    /// deadline.
     pub expiry: u64,
     /// `max(deadline, now at the last (re)insert)`, if the queue states it for a timer that leaves.
     pub deadline: Option<u64>,
@@ -132,7 +133,7 @@ impl Offers {
 }
 
 /// A queue under test. The suite never calls a method for an operation that the queue does not
-/// offer; the default methods state this.
+/// offer. If it did, the default method would panic.
 pub trait Subject {
     /// The key of a pending timer.
     type Key: Copy + core::fmt::Debug;

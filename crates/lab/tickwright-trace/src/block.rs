@@ -4,7 +4,7 @@
 //!   kind 1 | codec 1 | 0 0 | stored 4 | plain 4 | crc 4 | stored bytes ...
 //! ```
 //! Numbers are little-endian. The checksum (CRC-32, IEEE) covers the twelve bytes before it and the
-//! stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
+//! stored bytes. Codec 0 stores bytes as they are, and codec 1 compresses them (LZ4, one block).
 
 use std::io::Read;
 

@@ -157,7 +157,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Returns the events that the last [`next_block`](Self::next_block) returned. Unlike that
-    /// slice, they can be read while the names are borrowed.
+    /// slice, these events can be read while the names are borrowed.
     pub fn events_of_block(&self) -> &[Event] {
         &self.events
     }

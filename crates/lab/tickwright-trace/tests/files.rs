@@ -213,7 +213,7 @@ fn a_block_that_is_missing_is_noticed_at_the_end() {
     }
     let file = writer.finish().unwrap();
     let begins = blocks(&file);
-    // The blocks: the header, four times events, the end, and the length of the file.
+    // `begins` has the header, four blocks of events, the end block, and the length of the file.
     assert_eq!((begins.len(), read(&file).0.len()), (7, 4));
     for missing in 1..5 {
         let less = [&file[..begins[missing]], &file[begins[missing + 1]..]].concat();

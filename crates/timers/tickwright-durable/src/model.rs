@@ -62,8 +62,8 @@ const SQL: [Mutation; 20] = [
     &[("state = 1\n    RETURNING id, due", "state = 1\n    RETURNING id, 9223372036854775807")],
     &[("SET state = 0, doubt = 1 WHERE", "SET state = 0 WHERE")],
     &[("epoch = epoch + 1", "epoch = epoch")],
-    // A cancel promises that no delivery begins although one can run, or it does not delete the
-    // timer.
+    // A cancel promises that no delivery begins although a delivery can still run, or it does not
+    // delete the timer.
     &[("RETURNING state, doubt", "RETURNING 0, 0")],
     &[("RETURNING state, doubt", "RETURNING state, 0")],
     &[(

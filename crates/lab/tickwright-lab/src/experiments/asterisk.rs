@@ -1,6 +1,6 @@
 //! Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
 //!
-//! Russell Bryant's change (Review Board #160) replaced the scheduler's doubly linked list by a
+//! Russell Bryant's change (Review Board #160) replaced the scheduler's doubly linked list with a
 //! binary heap. Its test module created a context and timed N adds with random delays from 0 to 60
 //! s. Then it timed N deletes by id in the order of the adds. In the published times, the list and
 //! the heap are equally fast up to about N = 100, and at a million the heap takes 0.4 % of the

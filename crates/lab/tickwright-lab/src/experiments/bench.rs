@@ -320,7 +320,8 @@ impl Bench {
 /// excluded ones.
 ///
 /// # Errors
-/// If a scenario cannot be found or read, two scenarios have the same name, or no scenario is left.
+/// If a scenario cannot be found or read, if two scenarios have the same name, or if no scenario is
+/// left.
 fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     let built_in = Scenario::built_in()?;
     let named = |word: &str| -> Result<Vec<Scenario>, LabError> {

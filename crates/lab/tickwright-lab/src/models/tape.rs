@@ -5,8 +5,8 @@
 //!   seed + scenario ─ model ─┐                 ┌─ run     every answer to a witness
 //!   trace ─ decoder ─────────┴─▶ Tape of Steps ┴─ calls   the same, each call timed alone
 //! ```
-//! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this, so a
-//! queue that delivers late also arms later, as a program would.
+//! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this
+//! dependence, so a queue that delivers late also arms later, as a program would.
 //!
 //! Decoding a step takes about a nanosecond. Operations that cost little more than that have loops
 //! of their own over the tape's numbers, and one step stands for the whole loop ([`Step::Hold`],

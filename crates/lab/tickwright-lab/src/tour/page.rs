@@ -43,8 +43,8 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     out
 }
 
-/// Returns the line before the conclusion. It says what the words about published claims mean, or
-/// is empty if no report has such words.
+/// Returns the line before the conclusion. The line says what the words about published claims
+/// mean, or is empty if no report has such words.
 pub(super) fn meaning(reports: &[Report]) -> String {
     let has_claim = |report: &Report| report.findings.first().is_some_and(|first| first.claim().is_some());
     if reports.iter().any(has_claim) { format!("Note: {}.\n", Claim::MEANING) } else { "\n".into() }

@@ -58,7 +58,7 @@ impl Counts {
 /// A timer with an id.
 #[derive(Debug, Clone, Copy, Default)]
 struct Timer {
-    /// Its name in the trace: copy and number.
+    /// The timer's name in the trace: copy and number.
     name: (u32, u64),
     /// The period in ticks; 0 for a timer that expires once.
     period: u64,

@@ -411,7 +411,7 @@ impl Input {
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
-        // By queue: how often a timer was armed, and how often one fired.
+        // For each queue, how often a timer was armed and how often a timer fired.
         let mut starts = [[0_u64; 2]; 256];
         let (mut events, mut begun, mut last) = (0, None, Ns::MIN);
         let mut found = self.walk(&mut |event, is_beyond| {

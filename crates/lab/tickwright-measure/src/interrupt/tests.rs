@@ -1,4 +1,4 @@
-//! Signals that arrive while handlers are installed.
+//! Tests signals that arrive while handlers are installed.
 
 use std::process::Command;
 

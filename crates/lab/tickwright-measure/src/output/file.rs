@@ -139,9 +139,9 @@ impl GrowingFile {
         self.file.try_clone()
     }
 
-    /// Gives the file its name. An existing file is replaced. If it cannot be replaced, the draft
-    /// grows in the same folder until [`finish`](Self::finish), and stays there if a signal ends
-    /// the process.
+    /// Gives the file its name. An existing file is replaced. If the existing file cannot be
+    /// replaced, the draft grows in the same folder until [`finish`](Self::finish), and stays there
+    /// if a signal ends the process.
     pub fn publish(&mut self) {
         if let Some((draft, path)) = self.draft.take()
             && draft.rename(&path).is_err()

@@ -84,7 +84,7 @@ const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opa
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
 /// Returns a complete file with all plots below each other. The file is also suitable for print,
-/// because it is dark on white on every page. Without a plot, the file says that there is none.
+/// because it is dark on white on every page. Without a plot, the file says that there is no plot.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tickwright_testkit::dictionary::{OBJECTS, Op};
 
-/// Generates one of a few keys, so that many keys are equal, or a key at an end of the range.
+/// Generates a key: either a key at an end of the range, or one of a few other keys, so that many
+/// keys are equal.
 fn key() -> impl Strategy<Value = u64> {
     prop_oneof![12 => 0u64..10, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1), 2 => any::<u64>()]
 }

@@ -14,7 +14,8 @@
 //!   in older traces, all timer events do. The encoding `denser_generic_event_encoding` is not
 //!   read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
-//! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise addresses.
+//! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise they have
+//!   addresses.
 //! - A bundle can state that events before it were lost, but not how many. Packets can be lost too;
 //!   the next packet of the same sequence then states the loss.
 //! - The clocks of `hrtimer` are taken from the lines of expiries, because they show the clocks

@@ -109,7 +109,8 @@ impl Live {
         let ended = timer.ended();
         timer.fired = timer.deadline;
         if timer.period > 0 {
-            // Some programs count the next period from the last deadline, others from the expiry.
+            // Some programs count the next period from the last deadline, and other programs count
+            // it from the expiry.
             let period = i64::try_from(timer.period).unwrap_or(i64::MAX);
             let late = now.saturating_sub(timer.deadline);
             let from = if late.unsigned_abs() <= timer.period / 20 { timer.deadline } else { now };

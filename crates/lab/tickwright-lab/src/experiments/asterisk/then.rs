@@ -12,8 +12,8 @@
 //!   clock did in 2009.
 //! - The heap puts the earliest entry first. In 2009, the heap had the reverse order during the
 //!   first six days.
-//! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only
-//!   sifted down after a removal from the middle.
+//! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 sifted
+//!   an entry only down after a removal from the middle.
 //! - Entries carry a reference count.
 
 mod heap;

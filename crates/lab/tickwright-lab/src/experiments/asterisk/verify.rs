@@ -151,7 +151,7 @@ fn note(at: &mut usize, firing: &Firing<'_, Plain<usize>>) -> Next {
 /// Runs a script of `n` adds on each column. Returns the number of correct events.
 ///
 /// # Errors
-/// If an event is wrong. The error describes the first one.
+/// If an event is wrong. The error describes the first wrong event.
 pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabError> {
     let script = Script::new(n, seed);
     let expected = script.expected();

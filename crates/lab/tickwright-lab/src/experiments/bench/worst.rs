@@ -68,8 +68,8 @@ impl Attacks {
     /// words.
     ///
     /// # Errors
-    /// If there are several words, a word names a scenario that is timed, or the file cannot be
-    /// read or has a mistake.
+    /// If there are several words, if a word names a scenario that is timed, or if the file cannot
+    /// be read or has a mistake.
     pub(super) fn choose(words: &[String]) -> Result<Self, LabError> {
         match words {
             [] => Self::built_in(),

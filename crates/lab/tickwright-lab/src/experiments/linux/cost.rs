@@ -11,8 +11,8 @@ use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 
-/// The number of timers per thread. They stand for a server's hot connections, which fit into the
-/// cache.
+/// The number of timers per thread. These timers stand for a server's hot connections, which fit
+/// into the cache.
 const TIMERS: usize = 64;
 /// The first tick of the granule that holds all deadlines. With the clock at 0, the granule is on
 /// level 2, which has 64 ticks per granule.

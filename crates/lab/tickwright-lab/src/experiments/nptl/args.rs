@@ -24,7 +24,7 @@ impl Threads {
     /// Parses a value of the command line.
     ///
     /// # Errors
-    /// If the text has a mistake. The error describes it, with the valid range.
+    /// If the text has a mistake. The error describes the mistake and states the valid range.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not like 5, 1..20 or 1,2,4, with numbers from 1 to 1000");
         let number = |part: &str| {

@@ -64,8 +64,8 @@ pub(crate) struct Acceptance {
     pub(crate) population: f64,
     /// Wake-ups per tick: 1 if every tick has a separate wake-up.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If it did not, ticks shared wake-ups, and fewer head reads per
-    /// insert are expected.
+    /// Whether the host kept up. If the host did not keep up, ticks shared wake-ups, and fewer head
+    /// reads per insert are expected.
     pub(crate) keeps_up: bool,
     /// Deviations from the model; empty if the run is accepted.
     pub(crate) failures: Vec<String>,

@@ -10,7 +10,7 @@ use crate::structures::registry::Ties;
 
 /// The number of timers.
 const TIMERS: u32 = 12;
-/// A structure sweeps when its dead entries outnumber the live ones by more than this number.
+/// A structure sweeps when its dead entries outnumber the live entries by more than this number.
 const SLACK: usize = 64;
 
 /// Compares a structure with the oracle, at ticks that are `stride` apart. In every second phase,

@@ -139,7 +139,7 @@ struct Bench<'b> {
     /// The answers of these structures: first to the pieces whose calls are timed separately, then
     /// to all pieces.
     folds: Vec<[Fold; 2]>,
-    /// The number of operations that run before the timed ones.
+    /// The number of operations that run before the timed operations.
     untimed: u64,
     /// The time and the processor time at the beginning.
     begun: [u64; 2],

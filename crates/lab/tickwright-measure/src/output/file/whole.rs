@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::interrupt;
 
-/// A draft of a file, in the folder of the final file. If it is dropped before it is published, no
-/// file is left.
+/// A draft of a file, in the folder of the final file. If the draft is dropped before it is
+/// published, no file is left.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,

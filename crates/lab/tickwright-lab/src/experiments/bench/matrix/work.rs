@@ -69,7 +69,7 @@ impl Work {
     /// result has only this work's measure.
     ///
     /// # Errors
-    /// If no scenario has this name. The tests show that this does not happen.
+    /// If no scenario has this name. The tests show that every scenario exists.
     pub(crate) fn scenario(&self) -> Result<Scenario, LabError> {
         let mut scenario = Scenario::find(&self.scenario)?;
         if !scenario.model.whole() {
