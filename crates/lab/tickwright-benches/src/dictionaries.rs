@@ -11,8 +11,8 @@
 //!
 //! The modules:
 //!
-//! - [`subject`]: the dictionaries and the few calls that are timed; [`shelf`]: all of them, alive
-//!   at the same time
+//! - [`subject`]: the dictionaries and the few calls that are timed; [`shelf`]: all dictionaries,
+//!   alive at the same time
 //! - [`work`]: the calls of a sample, which are drawn before any clock starts, and the expected
 //!   results, which are computed with only the standard library
 //! - [`run`]: rounds in which every dictionary is measured once; [`tables`]: tables, targets, and

@@ -303,7 +303,7 @@ fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
         .refused("export mine.twt --out absent/mine.parquet", &["absent/mine.parquet", "cannot be written"]);
 }
 
-/// The error comes before the trace is read, because it does not depend on the trace.
+/// The error comes before the trace is read, because the error does not depend on the trace.
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_build_without_parquet_says_how_to_get_it() {

@@ -92,7 +92,7 @@
 //!
 //! Numbers in blocks take one to ten bytes (LEB128). Each byte holds seven bits of the number, the
 //! lowest bits first, and its high bit says whether more bytes follow. A signed number is doubled,
-//! and a negative one is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! and a negative number is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
 //!
 //! ## Header
 //!

@@ -185,7 +185,7 @@ const COLUMNS: &str = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,
 /// # Errors
 /// The errors of [`to_csv`].
 pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
-    // Buffered, because an object is written in dozens of pieces.
+    // The writer is buffered, because an object is written in dozens of pieces.
     let mut to = BufWriter::new(to);
     let done = each_row(reader, |line| {
         serde_json::to_writer(&mut to, &line).map_err(std::io::Error::from)?;

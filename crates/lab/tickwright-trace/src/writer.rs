@@ -186,7 +186,7 @@ impl<W: Write> Writer<W> {
         self.text(kind, numbers, text)
     }
 
-    /// Writes a block of numbers and a text, after the events before it.
+    /// Writes a block of numbers and a text, after the collected events.
     fn text(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
         self.append_events();
         self.plain.clear();

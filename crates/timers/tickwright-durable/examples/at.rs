@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn at(arguments: &[&str]) -> Outcome<()> {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join("at.db");
     let file = std::env::var_os("AT_STORE").map_or_else(home, PathBuf::from);
-    // Other processes add timers, so the process that runs them checks the store each second.
+    // Other processes add timers, so the process that runs the timers checks the store each second.
     let settings = Settings::named("at").rescan(Duration::from_secs(1));
     let open = || Ok::<_, tickwright_durable::Error>(Timers::new(Sqlite::open(file)?, settings));
     match arguments {

@@ -1,5 +1,5 @@
 //! Tests the protocol in many schedules, with the crate's statements executed by SQLite:
-//! `TICKWRIGHT_SCHEDULES=1000000` runs more than the 10,000 of each test.
+//! `TICKWRIGHT_SCHEDULES=1000000` runs a million schedules instead of the 10,000 of each test.
 
 mod judge;
 mod store;

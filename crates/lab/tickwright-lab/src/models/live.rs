@@ -115,7 +115,7 @@ impl Visitor for Nest<'_> {
         let arena = C::arena(self.capacity);
         let bytes = [before, allocator::live_bytes()];
         let queue = C::queue(&arena, self.capacity);
-        // A guard is compiled only for the structures that need one.
+        // A guard is compiled only for the structures that need a guard.
         if <C::Queue<'_> as Timed>::EXACT {
             self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
         } else if self.guarded {

@@ -73,9 +73,9 @@ impl OneShot {
     }
 
     /// Simulates the timers of an id, one after the other, until the first tick. Returns the
-    /// deadline of the timer that is pending then. Calls `cancelled(age, deadline)` for each
-    /// cancelled timer that would expire after the first tick. `age` is the number of ticks since
-    /// that timer was armed.
+    /// deadline of the timer that is pending at that tick. Calls `cancelled(age, deadline)` for
+    /// each cancelled timer that would expire after the first tick. `age` is the number of ticks
+    /// since that timer was armed.
     fn pending(&mut self, draw: &mut Draw, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.longest();
         // Each id begins at a random tick. The earliest possible tick is `-first`.

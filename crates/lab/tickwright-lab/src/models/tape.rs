@@ -8,10 +8,11 @@
 //! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this
 //! dependence, so a queue that delivers late also arms later, as a program would.
 //!
-//! Decoding a step takes about a nanosecond. Operations that cost little more than that have loops
-//! of their own over the tape's numbers, and one step stands for the whole loop ([`Step::Hold`],
-//! [`Step::Poll`], [`Step::Serve`]). These loops are not inside [`run`], because that would change
-//! its machine code: with the exchanges of a server in it, a wheel executed 10 % more instructions.
+//! Decoding a step takes about a nanosecond. Operations that cost little more than the decoding
+//! have their own loops over the tape's numbers, and one step stands for the whole loop
+//! ([`Step::Hold`], [`Step::Poll`], [`Step::Serve`]). These loops are not inside [`run`], because
+//! that would change its machine code: with the exchanges of a server in it, a wheel executed 10 %
+//! more instructions.
 
 use core::hint::black_box;
 

@@ -126,7 +126,7 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) events: u64,
-    /// From the first event to the last.
+    /// The time from the first event to the last, in ns.
     pub(crate) span_ns: u64,
 }
 

@@ -19,13 +19,13 @@ pub struct Shift {
     /// corrected for ties and for continuity.
     pub p: f64,
     /// Effect size (Cliff 1993): 1 if each figure of the second sample is above each figure of the
-    /// first, -1 if each figure of the second sample is below each figure of the first, 0 if
+    /// first, -1 if each figure of the second sample is below each figure of the first, and 0 if
     /// neither sample prevails.
     pub effect: f64,
 }
 
 impl Shift {
-    /// Compares two samples. Returns `None` if one of them has no figure above 0.
+    /// Compares two samples. Returns `None` if one of the samples has no figure above 0.
     #[must_use]
     pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
         let above = |samples: &[f64]| -> Vec<f64> {

@@ -99,7 +99,7 @@ pub(crate) struct Manner {
     /// Whether dead keys are used. If the queue lets a dead key act on another timer, nothing after
     /// that use can be judged.
     pub dead_keys: bool,
-    /// Whether a `now` that is smaller than an earlier one is clamped before it is passed to the
+    /// Whether a `now` that is smaller than an earlier `now` is clamped before it is passed to the
     /// queue.
     pub clamped: bool,
 }

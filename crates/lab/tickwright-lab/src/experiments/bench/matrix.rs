@@ -107,7 +107,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table
 }
 
-/// Returns a table with a row for our best structure, for the best other one, and for each
+/// Returns a table with a row for our best structure, for the best other structure, and for each
 /// structure with dead entries.
 fn memory(pairs: &[Pair<'_>]) -> Table {
     let (text, ns) = (Format::Text, Format::Ns);

@@ -1,4 +1,4 @@
-//! A load that runs during the measurement, in a separate process that cannot outlive this one.
+//! A load that runs during the measurement, in a separate process that cannot outlive this process.
 //!
 //! The kernel kills the load when the thread that started it ends for any reason, including
 //! SIGKILL. When a run ends, this process kills the load's process group, which includes the

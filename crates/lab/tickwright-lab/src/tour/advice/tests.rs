@@ -144,8 +144,8 @@ fn nothing_measured_says_nothing() {
     assert_eq!(lines(&[hold(&[("orx-4ary", [1.0; 5])])]), Vec::<String>::new());
 }
 
-/// Returns advice in which every population has a different winner, so that it is as long as
-/// possible.
+/// Returns advice in which every population has a different winner, so that the advice is as long
+/// as possible.
 pub(in crate::tour) fn longest() -> Vec<Advice> {
     let n = [1, 4, 16, 64, 256, 1000, 10_000, 100_000, 1_000_000];
     let slabs = ["flat/slab", "fixed-delay/slab", "ladder/slab", "wheel/slab"];

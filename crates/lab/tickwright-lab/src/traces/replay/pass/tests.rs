@@ -43,7 +43,7 @@ const WITNESSES: &[&str] = if cfg!(feature = "rivals") {
     &["heap4/slab", "coarse/slab"]
 };
 
-/// Compares the queue with answers that are computed before, and with answers that are computed
+/// Compares the queue with answers that are computed beforehand, and with answers that are computed
 /// during the pass. Both comparisons must have the same result.
 fn compared(steps: &[Step], id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
     let known = Known::of(&pieces(steps), &|| Ok(()))?;
