@@ -111,7 +111,7 @@ fn main() -> ! {
     let begun = TIMERS.with(Service::now);
     let armed = TIMERS.with(|service| {
         let now = service.now();
-        // Two timers are due on one tick, and the first one moves itself. A service that ran its
+        // Two timers are due on one tick, and the first timer moves itself. A service that ran its
         // work before the pop would pop BLINK, whose work would then run only 99 times.
         service.arm_at(&BACK_OFF, now + 10 * MS)?;
         service.arm_at(&BLINK, now + 10 * MS)?;

@@ -1,6 +1,6 @@
-//! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both run on a runtime
-//! of tokio, so that tasks cost the same. The bench measures the processor time of the whole
-//! process, and how late each sleep was. No sleep is allowed to be early or missing.
+//! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both kinds of timers
+//! run on a runtime of tokio, so that tasks cost the same. The bench measures the processor time of
+//! the whole process, and how late each sleep was. No sleep is allowed to be early or missing.
 //!
 //! tokio's alternative timer is included in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
 
@@ -140,7 +140,7 @@ impl Lane {
     }
 
     /// # Errors
-    /// If a runtime does not start, a sleep was early, or a task did not end.
+    /// If a runtime does not start, if a sleep was early, or if a task did not end.
     fn sample(self, timers: &'static Timers, seed: u64) -> Result<Sample, String> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let spans: Vec<u64> = (0..self.tasks).map(|_| random.random_range(1..1_000_000_000)).collect();

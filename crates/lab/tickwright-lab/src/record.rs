@@ -245,7 +245,7 @@ fn watch<W: io::Write>(
             }
         } else if stopped {
             // One request to stop can arrive as several signals, because `timeout` sends two. The
-            // program gets only one.
+            // program gets only one of these signals.
             if !is_passed_on && let Some(origin) = signals.pending().next() {
                 is_passed_on = true;
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -1,4 +1,5 @@
-//! The tour: `tickwright` without a command. It gives a first useful answer in under a minute.
+//! The tour: `tickwright` without a command. The tour gives a first useful answer in under a
+//! minute.
 
 mod advice;
 mod page;

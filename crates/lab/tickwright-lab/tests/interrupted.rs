@@ -28,8 +28,8 @@ struct Run {
     folder: Folder,
 }
 
-/// The longest wait of a test. It is long enough for a busy machine, because it guards against a
-/// hang and measures nothing.
+/// The longest wait of a test. The wait is long enough for a busy machine, because it guards
+/// against a hang and measures nothing.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Polls `done` until it is true.

@@ -138,8 +138,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.success());
 }
 
-/// Returns the processes whose command line is that of a load of `parent`, and all processes in
-/// their process groups.
+/// Returns the processes whose command line is the command line of a load of `parent`, and all
+/// processes in their process groups.
 fn loads_of(parent: u32) -> Vec<u32> {
     let mine = format!("--parent\0{parent}\0");
     let mut found = Vec::new();

@@ -4,8 +4,8 @@
 //! [`at_once`].
 //!
 //! `timeout` sends SIGTERM twice, to its child and to the process group. Therefore a second signal
-//! within `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130
-//! or 143.
+//! within `AGAIN` of the first signal is ignored. The exit code is 128 plus the signal's number:
+//! 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[cfg(unix)]
@@ -33,7 +33,7 @@ static ASKED: OnceLock<Asked> = OnceLock::new();
 /// How many [`AtOnce`] values are alive.
 static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
 
-/// Files that are not complete yet. They are removed if a signal ends the process.
+/// Files that are not complete yet. These files are removed if a signal ends the process.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Process ids of the children that an interruption ends.
@@ -42,7 +42,7 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// Signals that ask a run to stop, with the exit code of each.
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-/// A second signal within this time after the first one counts as the same signal.
+/// A second signal within this time after the first signal counts as the same signal.
 #[cfg(unix)]
 const AGAIN: Duration = Duration::from_secs(1);
 

@@ -205,7 +205,7 @@ pub struct Distribution {
     histogram: Histogram<u64>,
 }
 
-/// The longest duration that a [`Distribution`] distinguishes from longer ones: an hour.
+/// The longest duration that a [`Distribution`] distinguishes from longer durations: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Default for Distribution {

@@ -12,7 +12,7 @@ use core::sync::atomic::{
 /// The ids, each plus 1, of timers that count processor time. 0 is a free entry.
 static IDS: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 
-/// The number of entries of [`IDS`], counted from the first one, that have been in use.
+/// The number of entries of [`IDS`], counted from the first entry, that have been in use.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns whether a clock counts the processor time of this process, of this thread or of another

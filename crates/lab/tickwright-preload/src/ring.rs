@@ -42,7 +42,7 @@ pub const FOLDER: &core::ffi::CStr = c"TICKWRIGHT_RECORD";
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Header {
-    /// [`MAGIC`], once the rest of the header is written.
+    /// [`MAGIC`], once all other fields of the header are written.
     pub magic: AtomicU64,
     /// The id of the process.
     pub pid: AtomicU64,

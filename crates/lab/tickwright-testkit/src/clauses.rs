@@ -113,8 +113,8 @@ enum Scope {
 }
 
 impl Scope {
-    /// Returns the scripts, first the plain ones and then the random ones. A random script is made
-    /// when the iterator reaches it.
+    /// Returns the scripts, first the plain scripts and then the random scripts. A random script is
+    /// made when the iterator reaches it.
     fn scripts(self) -> impl Iterator<Item = scripts::Named> {
         let plain = move || match self {
             Self::Edges => scripts::horizons(),

@@ -108,7 +108,7 @@ pub trait Subject {
     /// The error that the dictionary returns.
     fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
 
-    /// Returns the first object if `first` is true, otherwise the last one.
+    /// Returns the first object if `first` is true, otherwise the last object.
     fn end(&self, first: bool) -> Option<usize>;
 
     /// Returns the object after this object if `next` is true, otherwise the object before it.

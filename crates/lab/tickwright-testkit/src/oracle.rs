@@ -1,5 +1,5 @@
 //! The expected answers: an implementation of the contract with the simplest collections of `std`.
-//! It imports nothing from `tickwright-core`.
+//! The oracle imports nothing from `tickwright-core`.
 //!
 //! For a granular queue, the machine first checks that the expiry chosen by the queue is within the
 //! bound. Then the machine [passes](Oracle::settle) this expiry to the oracle, and the oracle

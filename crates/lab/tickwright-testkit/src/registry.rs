@@ -13,7 +13,8 @@ use crate::ours::{Hook, Inline, Kept, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
-/// A function that runs scripts and counts them. It stops at the first script that the queue fails.
+/// A function that runs scripts and counts them. The function stops at the first script that the
+/// queue fails.
 pub type RunAll = fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>;
 
 /// A kind of queue, described by values.

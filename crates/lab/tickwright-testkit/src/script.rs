@@ -58,7 +58,7 @@ pub const MOST_OPS: usize = 1024;
 /// Budgets for the advances of a script.
 pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
 
-/// Spans in ticks: everyday ones first, then every power of two and its neighbors.
+/// Spans in ticks: everyday spans first, then every power of two and its neighbors.
 pub const SPANS: [u64; 256] = spans();
 
 const fn spans() -> [u64; 256] {

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use tickwright_testkit::clauses::{NAMES, Tools, Verdict};
 use tickwright_testkit::registry::{Kind, inline, kept, ours};
 
-/// Each structure's verdicts, in the order of the clauses. They are computed once, for all tests.
+/// Each structure's verdicts, in the order of the clauses. The verdicts are computed once, for all
+/// tests.
 static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
     let judged = |kind: &Kind| (kind.name.clone(), (kind.verdicts)(&Tools::default()));
     ours().iter().chain(&kept()).chain(&inline()).map(judged).collect()

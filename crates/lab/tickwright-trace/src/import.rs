@@ -38,7 +38,7 @@ use crate::writer::Writer;
 pub struct Imported {
     /// Lines of the source; 0 if it has none.
     pub lines: u64,
-    /// Timer events that could not be read. They are lines, or events of a browser.
+    /// Timer events that could not be read. These events are lines, or events of a browser.
     pub unreadable: u64,
     /// How and where the source is damaged. The trace holds the events before the damage.
     pub damage: Option<String>,

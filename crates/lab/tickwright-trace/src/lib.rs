@@ -144,11 +144,11 @@
 //! `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site, count, note`. JSON lines
 //! have the same fields, one object per line. Threads, queues and sites are written by name; an
 //! unknown value, including an unknown deadline, is empty or `null`. A row of the kind `lost` is a
-//! loss, and a row of the kind `remark` is a remark. Their `count` is the number (empty: unknown,
-//! or none), and their `note` has the words. An import reads both kinds of rows, and also a line
-//! between the rows of CSV such as `Lost 7 events`. Parquet files have the columns of CSV up to
-//! `site`, and also `event`, which numbers the events from 0. Their metadata have the losses and
-//! remarks. `docs/fleet.md` has the types of the columns and example queries.
+//! loss, and a row of the kind `remark` is a remark. In both kinds of rows, `count` is the number
+//! (empty: unknown, or none), and `note` has the words. An import reads both kinds of rows, and
+//! also a line between the rows of CSV such as `Lost 7 events`. Parquet files have the columns of
+//! CSV up to `site`, and also `event`, which numbers the events from 0. The metadata of these files
+//! have the losses and remarks. `docs/fleet.md` has the types of the columns and example queries.
 #![forbid(unsafe_code)]
 
 pub mod error;

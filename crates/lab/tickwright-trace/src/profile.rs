@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Memory is bounded by the number of pending timers, and by a fixed number of durations, threads
-//! and sites. It does not grow with the length of a trace.
+//! and sites. The memory does not grow with the length of a trace.
 
 mod delays;
 mod live;

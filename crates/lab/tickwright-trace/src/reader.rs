@@ -121,7 +121,8 @@ impl<R: Read> Reader<R> {
         self.read
     }
 
-    /// Returns whether the end was read. If not, the writer was stopped, or more blocks follow.
+    /// Returns whether the end was read. If the end was not read, the writer was stopped or more
+    /// blocks follow.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }

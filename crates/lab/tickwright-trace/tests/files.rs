@@ -407,7 +407,7 @@ fn a_wrong_line_is_named() {
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }
 
-/// A quote that is never closed would make the rest of the file one row.
+/// A quote that is never closed would make the remaining file a single row.
 #[test]
 fn a_row_without_an_end_is_named() {
     let names = "timer,kind,time_ns,site\n1,fire,2,\n";

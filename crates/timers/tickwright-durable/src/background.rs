@@ -137,7 +137,8 @@ impl<E: Engine + Send + 'static> Background<E> {
     }
 }
 
-/// The interval at which a thread without a deadline wakes. It then executes no statement.
+/// The interval at which a thread without a deadline wakes. When such a thread wakes, it executes
+/// no statement.
 const FOREVER: Duration = Duration::from_secs(86_400);
 
 type Run = Box<dyn FnMut(&Firing) -> Outcome + Send>;

@@ -1,5 +1,5 @@
 //! The core: decides which statements an owner or a standby executes, and when, and computes the
-//! lease. It does no I/O and reads no clock.
+//! lease. The core does no I/O and reads no clock.
 
 use std::collections::HashSet;
 

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::error::Error;
 use crate::limits::MAX_DUE;
 
-/// A time later than every due time. It means that no timer waits.
+/// A time later than every due time. This time means that no timer waits.
 pub(crate) const NEVER: i64 = i64::MAX;
 
 /// When a timer is due, by the engine's clock.

@@ -28,7 +28,7 @@ pub(crate) fn tokio(threads: usize) -> Result<&'static Runtime, String> {
     one.as_ref().map_err(Clone::clone)
 }
 
-/// A waker that wakes a thread. It is reference-counted, like the wakers of runtimes.
+/// A waker that wakes a thread. The waker is reference-counted, like the wakers of runtimes.
 struct Unpark(Thread);
 
 impl Wake for Unpark {

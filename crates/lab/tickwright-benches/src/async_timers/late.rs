@@ -214,7 +214,7 @@ fn wakes() -> Option<u64> {
     thread::sleep(Duration::from_millis(100));
     let before = switches()?;
     thread::sleep(Duration::from_secs(1));
-    // One of the counted wake-ups is that of this thread.
+    // One of the counted wake-ups belongs to this thread.
     Some(switches()?.saturating_sub(before).saturating_sub(1))
 }
 

@@ -45,8 +45,8 @@ impl Use {
         means.sum()
     }
 
-    /// Returns the cheapest structure at `n` and its instructions. If several are equally cheap,
-    /// returns the first one in the file.
+    /// Returns the cheapest structure at `n` and its instructions. If several structures are
+    /// equally cheap, returns the first of these structures in the file.
     pub(super) fn cheapest<'r>(&self, rows: &'r [Row], n: u64) -> Option<(&'r str, u64)> {
         let costs = structures(rows)
             .into_iter()

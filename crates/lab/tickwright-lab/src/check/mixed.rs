@@ -1,4 +1,4 @@
-//! A random mix of all operations on one structure, compared with the oracle. It verifies
+//! A random mix of all operations on one structure, compared with the oracle. The mix verifies
 //! operations that the hold model never calls: removal, re-arming to another deadline, and reading
 //! the second timer.
 

@@ -8,10 +8,10 @@
 //!
 //! # Two modes
 //!
-//! *faithful*: the schedulers of 2009 ([`then`]). Their times include a mutex, an allocation, a
-//! hash table, and, for each delay, a read of eight bytes from the system's random source. *ours*:
-//! this project's scheduler with each of our structures, whose delays are drawn before the clock
-//! starts.
+//! *faithful*: the schedulers of 2009 ([`then`]). The times of these schedulers include a mutex, an
+//! allocation, a hash table, and, for each delay, a read of eight bytes from the system's random
+//! source. *ours*: this project's scheduler with each of our structures, whose delays are drawn
+//! before the clock starts.
 //!
 //! # What the reviewers asked
 //!

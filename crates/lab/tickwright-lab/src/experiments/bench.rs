@@ -317,7 +317,7 @@ impl Bench {
 
 /// Finds the scenarios that the words name. A word with a leading `!` excludes the scenarios that
 /// it names. If all words begin with `!`, the result contains the built-in scenarios without the
-/// excluded ones.
+/// excluded scenarios.
 ///
 /// # Errors
 /// If a scenario cannot be found or read, if two scenarios have the same name, or if no scenario is

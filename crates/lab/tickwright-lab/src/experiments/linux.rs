@@ -29,14 +29,14 @@
 //! retransmission timer is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm this timer, and
 //! a receiver sends one acknowledgement for every two segments. **A stream over an Ethernet of 1
 //! Gbit/s has 81.3 segments and 40.6 acknowledgements per tick, which gives 97.5 % before and 99.7
-//! % after**. Both figures are within 0.3 points of the published ones, and we chose only the speed
-//! of the line and the sending side. This is an interpretation, not a proof: the workload of 2016
-//! is not known.
+//! % after**. Both figures are within 0.3 points of the published figures, and we chose only the
+//! speed of the line and the sending side. This is an interpretation, not a proof: the workload of
+//! 2016 is not known.
 //!
-//! Therefore the test has a server that sends through such a line, in virtual time. It has hundreds
-//! of connections, and more than one response is active at a time. Sharing the line and starting
-//! new responses lower both figures. The re-arms follow from the traffic by the rules of TCP; only
-//! the pauses of the clients are random.
+//! Therefore the test has a server that sends through such a line, in virtual time. The server has
+//! hundreds of connections, and more than one response is active at a time. Sharing the line and
+//! starting new responses lower both figures. The re-arms follow from the traffic by the rules of
+//! TCP; only the pauses of the clients are random.
 //!
 //! The published pair also excludes some workloads, because they cause requeues that no granule
 //! prevents:

@@ -1,5 +1,5 @@
 //! One-shot timers of a server in a steady state: each timer that leaves is replaced by another
-//! one. Most timers are cancelled before they expire.
+//! timer. Most timers are cancelled before they expire.
 //!
 //! ```text
 //! id 0   ├── insert ──── cancel ┤├── insert ─────────── expire ┤├── insert ──
@@ -123,7 +123,7 @@ impl OneShot {
     }
 
     /// Passes to `each` every timer that was cancelled and would expire after the first tick. If
-    /// there are more than `most` of them, only the last `most` are passed.
+    /// there are more than `most` such timers, only the last `most` are passed.
     pub(super) fn past(&self, draw: &Draw, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots);
         let mut draw = Draw::new(draw.population as usize, 0, draw.seed);

@@ -153,9 +153,9 @@ pub(crate) struct Run {
     /// The number of operations in a sample; absent in models whose samples have a fixed length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations: Option<Operations>,
-    /// The minimum number of operations per pending timer in a sample. It is large enough that a
-    /// structure that sweeps its dead entries, or moves its timers in batches, does so in every
-    /// sample.
+    /// The minimum number of operations per pending timer in a sample. The number is large enough
+    /// that a structure that sweeps its dead entries, or moves its timers in batches, sweeps or
+    /// moves in every sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations_per_timer: Option<PerTimer>,
     /// The number of samples of each structure.
@@ -325,8 +325,8 @@ impl Scenario {
     /// file.
     ///
     /// # Errors
-    /// If no scenario has this name (the message gives the nearest name), the file does not exist,
-    /// or the file has a mistake.
+    /// If no scenario has this name (the message gives the nearest name), if the file does not
+    /// exist, or if the file has a mistake.
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         if is_file(name) {
             return Self::parse(name, &read(Path::new(name))?);

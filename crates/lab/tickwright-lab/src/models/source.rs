@@ -82,7 +82,7 @@ impl Source {
     }
 
     /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
-    /// the last `most` of them are passed: see [`Past`](crate::models::sampler::Past).
+    /// the last `most` of these timers are passed: see [`Past`](crate::models::sampler::Past).
     pub(crate) fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         match &self.work {
             Work::Network(timeouts) => network::past(&self.draw, timeouts, most, each),

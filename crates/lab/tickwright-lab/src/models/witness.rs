@@ -39,8 +39,8 @@ pub(crate) struct Fold {
     pub(super) reads: u64,
 }
 
-/// 2^64 divided by the golden ratio. It is odd, and its bits have no pattern, so that a
-/// multiplication by this number spreads each bit over the higher bits.
+/// 2^64 divided by the golden ratio. The number is odd, and its bits have no pattern, so that a
+/// multiplication by it spreads each bit over the higher bits.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline]

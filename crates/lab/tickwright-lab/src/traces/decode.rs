@@ -1,10 +1,10 @@
 //! Turns events into operations on a queue, on a virtual clock.
 //!
-//! The driver of the replay wakes at each deadline and at no other time. It delivers all timers
-//! that are due then. Arms, re-arms and cancels happen at the times of the trace, so every exact
-//! structure gets the same operations. Expiries of the trace serve only as a check. If an event of
-//! the trace falls on another tick, the program was awake then, so its loop tells the queue the
-//! time ([`Step::Clock`], not shown):
+//! The driver of the replay wakes at each deadline and at no other time. At each wake-up, the
+//! driver delivers all timers that are due. Arms, re-arms and cancels happen at the times of the
+//! trace, so every exact structure gets the same operations. Expiries of the trace serve only as a
+//! check. If an event of the trace falls on another tick, the program was awake then, so its loop
+//! tells the queue the time ([`Step::Clock`], not shown):
 //!
 //! ```text
 //!   trace    arm a (due 30)      arm b (due 31)      fire a      cancel b

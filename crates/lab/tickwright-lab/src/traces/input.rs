@@ -51,9 +51,9 @@ impl Input {
         }
     }
 
-    /// Returns the words that define the work on this trace. They depend on the trace's content,
-    /// not on its name. A pipe can be read only once, so its content is not known afterwards and
-    /// the words are empty.
+    /// Returns the words that define the work on this trace. These words depend on the trace's
+    /// content, not on its name. A pipe can be read only once, so its content is not known
+    /// afterwards and the words are empty.
     pub(crate) fn workload(&self, seed: Option<u64>, parameters: &Parameters) -> String {
         let words = |sum| workload::words(seed, parameters) + &format!("crc={sum:08x}\n");
         self.checksum().map_or(String::new(), words)
@@ -350,8 +350,8 @@ impl Input {
         Ok(found)
     }
 
-    /// Returns whether the workload begins with pending timers. A profile arms all of them at its
-    /// first time.
+    /// Returns whether the workload begins with pending timers. A profile arms all of these timers
+    /// at its first time.
     pub(crate) fn begins_full(&self) -> bool {
         match self {
             Self::Made(events) => events.get(1).is_some_and(|second| second.time == events[0].time),
@@ -404,7 +404,7 @@ impl Input {
 
     /// Returns the figures of the workload, with expiries counted by ticks of `tick_ns`. The whole
     /// trace is read, because its rate and its losses also depend on the events after the replayed
-    /// ones.
+    /// events.
     ///
     /// # Errors
     /// The errors of [`each`](Self::each), or an error if the trace is empty.

@@ -33,7 +33,7 @@ pub(crate) struct Workload {
     /// The name of the workload in reports.
     #[serde(default)]
     pub(crate) title: String,
-    /// Timers pending at once, without periodic ones.
+    /// Timers pending at once, without periodic timers.
     #[serde(default)]
     pub(crate) timers: u32,
     /// The weight of waits that end by expiry.
@@ -166,8 +166,8 @@ impl Workload {
             due: BinaryHeap::new(),
             out: Vec::new(),
         };
-        // In a program that has run for a long time, a running wait is more likely to be a long one
-        // than a short one.
+        // In a program that has run for a long time, a running wait is more likely to be long than
+        // short.
         let drawn: Vec<(Ns, Ns, Next)> = (0..DRAWN).map(|_| make.wait()).collect();
         let mut all = 0.0;
         let sums: Vec<f64> = drawn

@@ -22,8 +22,8 @@ pub(super) enum Sink {
         file: File,
         path: PathBuf,
     },
-    /// A file that is replaced in one step. A reader sees the old results or the new ones, even if
-    /// this program is killed. A file that cannot be replaced is written in place.
+    /// A file that is replaced in one step. A reader sees the old results or the new results, even
+    /// if this program is killed. A file that cannot be replaced is written in place.
     Whole {
         path: PathBuf,
     },
@@ -198,7 +198,7 @@ fn descriptor(path: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-        // The permissions of the name are those of the descriptor.
+        // The permissions of the name are the permissions of the descriptor.
         if path.symlink_metadata()?.permissions().readonly() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }

@@ -77,7 +77,8 @@ impl OutputArgs {
     }
 
     /// Opens the outputs that were requested. Existing files keep their content until a report
-    /// replaces it. `inputs` are the files that the command reads. No output can be one of them.
+    /// replaces it. `inputs` are the files that the command reads. No output is allowed to be one
+    /// of these files.
     ///
     /// # Errors
     /// If a path cannot be written, is an input, or is the path of two outputs.
@@ -103,7 +104,7 @@ impl OutputArgs {
     /// addition to its report.
     ///
     /// # Errors
-    /// If a path cannot be written, two outputs have the same path, or a path names standard
+    /// If a path cannot be written, if two outputs have the same path, or if a path names standard
     /// output.
     pub fn open_beside<const N: usize>(
         &self,

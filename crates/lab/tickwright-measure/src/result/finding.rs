@@ -49,7 +49,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Returns the answer to the claim that one time was longer than another. `verdict` is the
+    /// Returns the answer to the claim that one time was longer than another time. `verdict` is the
     /// verdict on the ratio of the two times.
     #[must_use]
     pub fn slower(verdict: Verdict) -> Self {

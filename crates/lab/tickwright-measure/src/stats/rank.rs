@@ -15,8 +15,8 @@ pub struct Shift {
     /// 1965).
     pub ratio: Summary,
     /// The probability that ranks are at least as one-sided as these if both samples have the same
-    /// distribution. The test is that of Mann and Whitney (1947), with the normal approximation,
-    /// corrected for ties and for continuity.
+    /// distribution. The test is the test of Mann and Whitney (1947), with the normal
+    /// approximation, corrected for ties and for continuity.
     pub p: f64,
     /// Effect size (Cliff 1993): 1 if each figure of the second sample is above each figure of the
     /// first, -1 if each figure of the second sample is below each figure of the first, and 0 if

@@ -2,7 +2,7 @@
 //!
 //! Only the transcript decides the verdict on a clause. The ledger follows what the queue *did*,
 //! not what it should have done, so a queue that breaks one clause is still judged fairly by the
-//! others.
+//! other clauses.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};

@@ -70,9 +70,9 @@ const SECOND: Ns = 1_000_000_000;
 const ONE_CLOCK: i128 = 50_000_000;
 
 /// No timer runs for longer than a year, in ns. A deadline that is further away has one of two
-/// causes. It is on a clock that no line shows, because wall clocks and clocks that start with the
-/// machine are decades apart; or the timer must never expire, so the kernel arms it for 2^63 - 1 ns
-/// (`KTIME_MAX`), which is 292 years.
+/// causes. The first cause is a clock that no line shows, because wall clocks and clocks that start
+/// with the machine are decades apart; the second cause is that the timer must never expire, so the
+/// kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292 years.
 const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.

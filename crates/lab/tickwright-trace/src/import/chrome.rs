@@ -1,5 +1,5 @@
 //! Timer events of Chrome, Edge, Electron and Node's inspector: a JSON object with `traceEvents`,
-//! or an array of events, packed with gzip or not.
+//! or an array of events, whether packed with gzip or not.
 //!
 //! # What the events mean
 //! - `TimerInstall` arms a timer (`setTimeout`), or a periodic timer (`setInterval`) if
@@ -297,7 +297,7 @@ struct Overflow {
 }
 
 /// Reads a number. A value of another type becomes 0, so that one event with the time `null` does
-/// not end the import of a million others.
+/// not end the import of a million other events.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))

@@ -51,8 +51,8 @@ pub struct Kernel {
     pub timer_list: Lines,
     /// Lines about the tree of `hrtimer`.
     pub hrtimer: Lines,
-    /// Lines that came more than a million lines after a later line. Their events are not in time
-    /// order.
+    /// Lines that came more than a million lines after a later line. The events of these lines are
+    /// not in time order.
     pub late: u64,
     /// Starts whose deadline is [`UNKNOWN`].
     pub unknown: u64,

@@ -10,9 +10,9 @@
 //! - The numbers of the fields are from `protos/perfetto/trace/` of Perfetto v51
 //!   (<https://perfetto.dev/docs/reference/trace-packet-proto>). Any other field is skipped, so the
 //!   same trace can have data of other sources.
-//! - `hrtimer_setup` and `timer_init` have no message of their own. They appear as generic events;
-//!   in older traces, all timer events do. The encoding `denser_generic_event_encoding` is not
-//!   read.
+//! - `hrtimer_setup` and `timer_init` have no message of their own. These events appear as generic
+//!   events; in older traces, all timer events do. The encoding `denser_generic_event_encoding` is
+//!   not read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
 //! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise they have
 //!   addresses.

@@ -61,7 +61,7 @@ pub(super) struct Live {
 /// A timer that is armed this many times in a row with the same delay is periodic.
 const REPEATS: u8 = 3;
 
-/// Timers that are not pending are removed when there are more timers than twice the pending ones
+/// Timers that are not pending are removed when there are more timers than twice the pending timers
 /// plus this number.
 const KEPT: usize = 4096;
 

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for one test. It runs in a temporary folder, on a socket in this folder, as
-//! an ordinary user.
+//! A PostgreSQL server for one test. The server runs in a temporary folder, on a socket in this
+//! folder, as an ordinary user.
 #![allow(dead_code, reason = "a test uses less than the faults")]
 
 use core::time::Duration;

@@ -157,7 +157,7 @@ const LONG_TRIAL: u64 = 20_000_000;
 /// Takes the measurements of `plan`. After an interruption, the largest N are missing.
 ///
 /// # Errors
-/// If an answer is wrong, there is no random source, or the system refuses memory.
+/// If an answer is wrong, if there is no random source, or if the system refuses memory.
 pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
     let Plan { columns, sizes, .. } = plan;
     let most = sizes.iter().copied().max().unwrap_or(1);

@@ -41,7 +41,7 @@ pub(crate) struct Cell {
 pub(crate) struct Row {
     /// The structure.
     pub(crate) structure: &'static Structure,
-    /// Why the structure was not run, if it was not.
+    /// For a structure that was not run, the reason.
     pub(crate) skipped: Option<String>,
     /// ns per operation, round by round.
     pub(crate) samples: Vec<f64>,

@@ -1,6 +1,6 @@
-//! `tickwright bench --matrix`: our best structure compared with the best other one, for each work
-//! and population, in one table and one plot. It also shows the worst single call. Each figure has
-//! a bound. [`goals`] has the bounds of the default queue.
+//! `tickwright bench --matrix`: our best structure compared with the best other structure, for each
+//! work and population, in one table and one plot. The report also shows the worst single call.
+//! Each figure has a bound. [`goals`] has the bounds of the default queue.
 
 mod goals;
 mod work;

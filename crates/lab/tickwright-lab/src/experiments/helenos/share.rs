@@ -87,7 +87,8 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
         };
         let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
-        // The look-up time of the slower tree minus that of the faster tree, by medians.
+        // The look-up time of the slower tree minus the look-up time of the faster tree, by
+        // medians.
         let sign = (avl - odict).signum();
         Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };

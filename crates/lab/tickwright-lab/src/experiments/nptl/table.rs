@@ -120,7 +120,8 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// Creates a few threads on each column in the corners of the table. Their times do not count.
+/// Creates a few threads on each column in the corners of the table. The times of these threads do
+/// not count.
 fn warm_up(plan: &Plan, starts: u64, clock: OsClock) -> Result<(), LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
     for &column in &plan.columns {

@@ -18,8 +18,8 @@ struct Seen {
 }
 
 /// Runs a cell in which each thread checks itself. A thread must have its own id, and must be
-/// registered while it lives. It must run on its own stack, separate from the stack of the thread
-/// that creates and joins it. Returns the number of threads that passed.
+/// registered while it lives. The thread must run on its own stack, separate from the stack of the
+/// thread that creates and joins it. Returns the number of threads that passed.
 ///
 /// # Errors
 /// If a check failed. The error describes the first failed check.

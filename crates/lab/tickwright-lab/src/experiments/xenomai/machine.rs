@@ -1,5 +1,5 @@
-//! The clock and the timer hardware that the driver uses. Both are either simulated or the
-//! operating system's.
+//! The clock and the timer hardware that the driver uses. Clock and hardware are either both
+//! simulated or both the operating system's.
 
 #[cfg(not(target_os = "linux"))]
 use core::time::Duration;

@@ -1,5 +1,5 @@
 //! The oracle: a second model of the experiment, which uses only the ordered set of the standard
-//! library. It replays an event log and returns the first wrong event.
+//! library. The oracle replays an event log and returns the first wrong event.
 
 use core::fmt;
 use std::collections::BTreeSet;

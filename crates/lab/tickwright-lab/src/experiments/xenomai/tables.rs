@@ -27,8 +27,8 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
     lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
 }
 
-/// Returns the main finding, a finding for each structure relative to the fastest one, and whether
-/// each run is accepted.
+/// Returns the main finding, a finding for each structure relative to the fastest structure, and
+/// whether each run is accepted.
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
     let published = |finding: Finding| match plan.published.machines.first() {

@@ -5,8 +5,8 @@ use crate::result::{Section, Table};
 
 const RECORD: &str = include_str!("../../../../../../records/microcontroller.csv");
 
-/// The processor that is most similar to that of the published figures, and the usual optimization
-/// level of firmware.
+/// The processor that is most similar to the processor of the published figures, and the usual
+/// optimization level of firmware.
 const PROCESSOR: [&str; 2] = ["Cortex-M0 code", "s"];
 const STRUCTURES: [&str; 4] = ["list", "heap2-bounded", "heap4-bounded", "wheel-small"];
 const OPERATIONS: [&str; 3] = ["insert", "abort", "fire"];

@@ -42,7 +42,7 @@ impl Rings {
         self.nodes[at].previous
     }
 
-    /// Links a node before another one. A node that is linked before a head becomes the last node
+    /// Links a node before another node. A node that is linked before a head becomes the last node
     /// of the ring.
     #[inline]
     pub(super) fn link_before(&mut self, at: usize, node: usize) {

@@ -16,7 +16,8 @@ pub(crate) enum Fault {
     MisnamesFirst,
     /// The queue asks to be woken five ticks early, once for each head.
     WakesEarly,
-    /// Deadlines are rounded up to multiples of eight. A granular structure is allowed to do so.
+    /// Deadlines are rounded up to multiples of eight. A granular structure is allowed to round
+    /// deadlines up.
     Eights,
 }
 

@@ -1,9 +1,9 @@
 //! Heaps without handles, with the deadline of each id in a separate table.
 //!
 //! An entry is a deadline and an id. The entry is dead if its id now has another deadline, and a
-//! dead entry is dropped when it reaches the front. When dead entries outnumber live ones, the heap
-//! is filled again from the table. Timers of equal deadline leave in any order, and there are no
-//! keys that could go stale.
+//! dead entry is dropped when it reaches the front. When dead entries outnumber live entries, the
+//! heap is filled again from the table. Timers of equal deadline leave in any order, and there are
+//! no keys that could go stale.
 
 use tickwright_nodes::hint::prefetch;
 

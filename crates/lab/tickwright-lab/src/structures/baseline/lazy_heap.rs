@@ -1,9 +1,9 @@
 //! Heaps without handles, with lazy deletion: std `BinaryHeap`, and a 4-ary `dary_heap`.
 //!
 //! The entry of a removed timer stays in the heap and is dropped when it reaches the top. When dead
-//! entries outnumber live ones, a sweep removes all dead entries. Timers of equal deadline are FIFO
-//! until the arrival number wraps around after 2^32 arrivals. There are no keys, so no key can go
-//! stale.
+//! entries outnumber live entries, a sweep removes all dead entries. Timers of equal deadline are
+//! FIFO until the arrival number wraps around after 2^32 arrivals. There are no keys, so no key can
+//! go stale.
 
 use core::fmt::Debug;
 use std::collections::BinaryHeap;

@@ -75,8 +75,8 @@ pub(super) struct Passed {
     pub(super) calls: [Option<Calls>; 4],
     pub(super) idle_wakes: u64,
     pub(super) late_ticks: u64,
-    /// The tick up to which timers that were pending at the end were compared. `None`: all of them
-    /// were compared.
+    /// The tick up to which timers that were pending at the end were compared. `None`: all of these
+    /// timers were compared.
     pub(super) compared_to: Option<u64>,
 }
 
@@ -84,7 +84,8 @@ pub(super) struct Passed {
 pub(super) struct Pass<'p> {
     pub(super) feed: &'p Feed<'p>,
     pub(super) capacity: usize,
-    /// This many operations run before the clock starts. The last of them also ends a piece.
+    /// This many operations run before the clock starts. The last of these operations also ends a
+    /// piece.
     pub(super) untimed: u64,
     pub(super) purpose: Purpose<'p>,
     pub(super) meter: &'p dyn Meter,

@@ -56,8 +56,8 @@ const CALLED: u64 = 1 << 17;
 /// recommendation.
 ///
 /// # Errors
-/// If the trace cannot be read, an answer is wrong (the error describes the first wrong answer), or
-/// the system refuses memory. An interruption is not an error; it is noted in `lab`.
+/// If the trace cannot be read, if an answer is wrong (the error describes the first wrong answer),
+/// or if the system refuses memory. An interruption is not an error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.doubts());
@@ -535,7 +535,7 @@ impl<'p> Steps<'p> {
         if is_late || interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Passes the first pieces to `take`. If operations are not kept in memory, passes all of them.
+    /// Passes the first pieces to `take`. If operations are not kept in memory, passes all pieces.
     fn each(&self, pieces: usize, take: &mut Take<'_>) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),

@@ -334,8 +334,8 @@ fn the_report_says_what_was_replayed_and_what_is_odd() {
     }
 }
 
-/// A thousand timers are pending when the profile begins. Their arms are not timed, regardless of
-/// the number of copies.
+/// A thousand timers are pending when the profile begins. The arms of these timers are not timed,
+/// regardless of the number of copies.
 #[test]
 fn the_arms_at_the_start_of_a_profile_are_not_timed() {
     let words = "timers = 1000\nexpire = 10\ncancel = 90\ntouched_after_ms = 10\ndelays = [{ ms = 2000 }]";

@@ -116,7 +116,7 @@ impl Matrix {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Goals {
     /// The greatest allowed ratio of the default queue's time to the time of our best other
-    /// structure. It applies to every work that has no separate bound for this ratio.
+    /// structure. The bound applies to every work that has no separate bound for this ratio.
     pub(crate) ours: f64,
     /// The most bytes per timer, with a million timers that only expire.
     pub(crate) fresh_bytes: f64,
@@ -139,7 +139,7 @@ pub(crate) struct Bounds {
     pub(crate) ours: Vec<f64>,
 }
 
-/// A cell that a work needs: our best structure and the best other one.
+/// A cell that a work needs: our best structure and the best other structure.
 pub(crate) struct Pair<'c> {
     pub(crate) work: &'c Work,
     pub(crate) cell: &'c Cell,

@@ -70,10 +70,11 @@ impl Calls {
 /// A part of an attack. Each part begins with a fresh queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Inserts all timers, re-arms all, removes half of them (or all), and pops the rest.
+    /// Inserts all timers, re-arms all, removes half of them (or all), and pops the remaining
+    /// timers.
     OneByOne,
-    /// Inserts all timers. Re-arms or removes timers without timing, if the pattern does so. Then
-    /// advances from tick to tick.
+    /// Inserts all timers. Re-arms or removes timers without timing, if the pattern demands it.
+    /// Then advances from tick to tick.
     Advance,
     /// As `Advance`, but with a budget: the call is repeated until no timer is due at the tick.
     AdvanceWithin,

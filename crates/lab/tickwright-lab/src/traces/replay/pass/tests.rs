@@ -80,7 +80,7 @@ fn a_comparison_that_is_cut_says_where() {
     assert_eq!(cut.ok(), Some(Some(270)));
 }
 
-/// Two timers expire while the trace lasts, and another one is pending at the end.
+/// Two timers expire while the trace lasts, and another timer is pending at the end.
 const EXPIRING: [Step; 6] = [
     Step::Insert { id: 0, deadline: 100 },
     Step::Insert { id: 1, deadline: 200 },
