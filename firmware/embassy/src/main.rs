@@ -71,8 +71,8 @@ async fn mixed(task: u32) {
                 true
             }
             1 => with_deadline(due, pending::<()>()).await.is_err(),
-            // The time-out drops the inner wait together with its timer. That timer can wake the
-            // task once more.
+            // The time-out drops the inner wait together with its timer. The inner timer can wake
+            // the task once more.
             2 => with_deadline(due, Timer::at(later(&mut random, task, 20) + (due - Instant::now())))
                 .await
                 .is_err(),

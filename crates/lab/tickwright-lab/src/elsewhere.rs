@@ -1,4 +1,4 @@
-//! The commands that need Linux. On another system, each of these commands refuses to runwith an
+//! The commands that need Linux. On another system, each of these commands refuses to run, with an
 //! error that names what works there instead.
 
 use std::ffi::OsString;

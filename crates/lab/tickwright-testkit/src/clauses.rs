@@ -221,7 +221,8 @@ readings! {
     never_early, All, beyond || late::from_the_callers_time::<M>(directed::reach::<M>());
     /// Each inserted timer is delivered or removed exactly once.
     none_lost_none_twice, All, end lost;
-    /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first.
+    /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first
+    /// timer.
     order, All;
     /// A rescheduled timer keeps its key and goes after all timers of equal deadline.
     reschedule_is_remove_and_insert, All, if reschedule;

@@ -11,7 +11,7 @@
 //!
 //! The metadata of the file have the header of the trace as JSON (`tickwright.header`). If the end
 //! of the trace was read, the metadata also have the number of lost events
-//! (`tickwright.lost_events`). For a trace that ended too early, they have the error
+//! (`tickwright.lost_events`). For a trace that ended too early, the metadata have the error
 //! (`tickwright.damage`). The metadata hold all remarks of the trace as one text
 //! (`tickwright.remarks`).
 

@@ -11,8 +11,8 @@ use crate::statement::{Added, Answer, Cancelled, Due, Engine, Statement, Timer, 
 /// [`Timers::batch`](crate::Timers::batch).
 ///
 /// An owner finds the new timers by itself: see "who wakes" in `docs/durable.md`. For the owner in
-/// this process to find them at once, call [`look_again`](crate::Timers::look_again) after the
-/// commit.
+/// this process to find the new timers at once, call [`look_again`](crate::Timers::look_again)
+/// after the commit.
 #[derive(Debug)]
 pub struct Writer<E> {
     engine: E,

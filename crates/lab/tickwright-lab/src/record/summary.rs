@@ -127,7 +127,7 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
 const MEASURED_COST: &str = "with the cache misses that records bring, a server under load took 2 to 6 % more \
                              processor time a query";
 
-/// Returns why a recording has no timer of the program, or `None` if the recording has some.
+/// Returns why a recording has no timer of the program, or `None` if the recording has a timer.
 fn no_timers(outcome: &Outcome) -> Option<&'static str> {
     if outcome.written.values().sum::<u64>() + outcome.unwritten == 0 {
         let why = "no call was seen that arms a timer or waits with a time-out: a program in Go, or one that is \

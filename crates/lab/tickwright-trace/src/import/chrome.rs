@@ -192,7 +192,7 @@ enum Did {
     Remove,
 }
 
-/// An event of any kind. Its arguments are read only if it is a timer event.
+/// An event of any kind. The arguments are read only if the event is a timer event.
 #[derive(Deserialize)]
 struct AnyEvent<'j> {
     #[serde(default, borrow)]

@@ -2,9 +2,9 @@
 //! alternately, with the same interval, priority and clock.
 //!
 //! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
-//! are interpolated within a cell. Our runs have no host tick, because cyclictest has none. The
-//! processor time of a cyclictest run includes cyclictest's start and its report, so the processor
-//! time of a run with a single loop is subtracted.
+//! are interpolated within a cell. Our runs have no host tick, because cyclictest has no host tick.
+//! The processor time of a cyclictest run includes cyclictest's start and its report, so the
+//! processor time of a run with a single loop is subtracted.
 
 mod data;
 mod tables;

@@ -40,7 +40,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Arms the timer at `now` for `delay` ticks. Its shard must have advanced to `now`.
+    /// Arms the timer at `now` for `delay` ticks. The timer's shard must have advanced to `now`.
     pub(crate) fn arm(&mut self, way: Way, now: u64, delay: u64) -> Did {
         let deadline = now + delay;
         let fresh = level(delay);

@@ -1,4 +1,4 @@
-//! The oracle with one mistake. Tests use it to check the code that judges structures.
+//! The oracle with one mistake. Tests use this oracle to check the code that judges structures.
 
 use super::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Timed};

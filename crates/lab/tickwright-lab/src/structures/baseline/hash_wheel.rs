@@ -3,8 +3,8 @@
 //!
 //! - The wheel delivers each timer at the tick of its deadline, and delivers timers of equal
 //!   deadline in any order.
-//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the clock reaches
-//!   its slot.
+//! - A cancelled timer leaves the map at once. The timer's entry stays in the wheel until the clock
+//!   reaches the entry's slot.
 //! - The wheel cannot move a timer: the adapter cancels it and inserts it again.
 //! - The wheel refuses a deadline that is not in the future. The adapter itself stores a timer with
 //!   such a deadline.

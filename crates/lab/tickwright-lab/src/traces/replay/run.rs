@@ -516,8 +516,8 @@ impl<'p> Steps<'p> {
                 untimed = decoder.counts().kinds;
                 initial += 1;
             }
-            // The last copy begins at most `spread` ns after the first. Until it begins, the other
-            // copies fill the queue.
+            // The last copy begins at most `spread` ns after the first. Until the last copy begins,
+            // the other copies fill the queue.
             let first = *first.get_or_insert(event.time);
             let is_over = event.time > first.saturating_add(self.spread);
             if is_over || self.in_time().is_err() {
