@@ -44,7 +44,7 @@ fn a_result_names_the_command_that_made_it() {
     assert_eq!(report["series"].as_array().map(Vec::len), Some(2 * 7));
 }
 
-/// Waits until the program handles SIGTERM.
+/// Waits until the program has installed its handler for SIGTERM.
 #[cfg(target_os = "linux")]
 fn until_ready(child: &Child) {
     let status = format!("/proc/{}/status", child.id());

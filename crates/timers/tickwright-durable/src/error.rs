@@ -14,11 +14,11 @@ pub enum Error {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// An id has a character that PostgreSQL cannot store: U+0000.
+    /// The id's length in bytes.
     IdZero,
     /// A payload is too long.
     PayloadLength {
-        /// Its length in bytes.
+        /// The payload's length in bytes.
         bytes: usize,
     },
     /// A due time is before 1970 or after the year 9999.
@@ -35,7 +35,7 @@ pub enum Error {
     Foreign(String),
     /// The store has no such shard.
     NoShard(i64),
-    /// The user has no right to do this.
+    /// The user has no right to make this call.
     Denied(String),
     /// The disk or the database is full.
     Full(String),

@@ -49,7 +49,7 @@ struct Source {
     _source: String,
 }
 
-/// Checks whether a run repeated the experiment. If it did not, its figures describe another
+/// Checks whether a run repeated the experiment. If the run did not, its figures describe another
 /// workload.
 type Accept = fn(&Report) -> Result<(), String>;
 
@@ -96,7 +96,7 @@ fn conduct<A: Args + Experiment>(
 /// parser for each form would be compiled for each experiment.
 ///
 /// # Errors
-/// If the file has a mistake. The tests show that it has none.
+/// If the file has a mistake. The tests show that no file has a mistake.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
     let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
     figures(file)?.try_into().map_err(wrong)

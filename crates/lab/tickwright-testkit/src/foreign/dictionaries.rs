@@ -1,7 +1,7 @@
 //! Other crates' maps and trees as implementations of
 //! [`Dictionary`](tickwright_collections::Dictionary), which are the baselines for our
-//! dictionaries. Each states which operations it does not offer, and the suite for dictionaries
-//! tests the others.
+//! dictionaries. Each adapter states which operations it does not offer, and the suite for
+//! dictionaries tests the other operations.
 //!
 //! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|

@@ -33,13 +33,13 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Whether time-outs of one tick fire in the order of their insertion, according to the authors
-    /// of the back end.
+    /// Returns whether time-outs of one tick fire in the order of their insertion, according to the
+    /// authors of the back end.
     pub(super) fn keeps_order(self) -> bool {
         !matches!(self, Self::Heap | Self::Wheel)
     }
 
-    /// Whether the subject is a back end of Zephyr.
+    /// Returns whether the subject is a back end of Zephyr.
     pub(super) fn is_zephyrs(self) -> bool {
         matches!(self, Self::List | Self::Heap | Self::Wheel | Self::SkipList)
     }
