@@ -5,11 +5,11 @@
 //! |---|---|
 //! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
 //! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`] |
-//! | the same, without an allocator | [`HookQueue`] |
-//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>` |
+//! | a loop of your own, ticks, and no allocator | [`HookQueue`] |
+//! | thousands of idle time-outs, which move far more often than they fire | `SlabQueue<Wheel, T>` |
 //! | callbacks to schedule and cancel, from several threads | [`scheduler`] |
-//! | the same from one thread, without a lock | [`scheduler`] |
-//! | any of these, and the question which structure is best for it | `record` (a feature) |
+//! | callbacks to schedule and cancel, from one thread, without a lock | [`scheduler`] |
+//! | one of these, and want to know the best structure for it | `record` (a feature) |
 //! | a monitoring system that reads counts and latenesses | `metrics` (a feature) |
 //! | many timers due together, like retries after a restart | [`jitter`], a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: a re-arm inside its bucket takes no lock |

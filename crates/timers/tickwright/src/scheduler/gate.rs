@@ -1,5 +1,5 @@
-//! The gate, which every arm checks. It is open unless the scheduler is shut down or a loop of a C
-//! program sleeps.
+//! The gate, which every arm checks. The gate is open unless the scheduler is shut down or the loop
+//! of a C program sleeps.
 
 use crate::sync::Arc;
 use crate::time::Instant;
@@ -12,7 +12,7 @@ pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;
 pub(super) enum Gate<T> {
     /// Every arm can proceed.
     Open,
-    /// A loop sleeps until `until`, or without a limit if that is `None`, and no alarm wakes it.
+    /// A loop sleeps until `until`, or without a limit if `until` is `None`, and no alarm wakes it.
     Asleep { thread: T, until: Option<Instant> },
     /// The scheduler is shut down.
     Shut,
