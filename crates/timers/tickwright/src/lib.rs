@@ -6,7 +6,7 @@
 //! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
 //! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`] |
 //! | a loop of your own, ticks, and no allocator | [`HookQueue`] |
-//! | thousands of idle time-outs, which move far more often than they fire | `SlabQueue<Wheel, T>` |
+//! | thousands of time-outs that move far more often than they fire | `SlabQueue<Wheel, T>` |
 //! | callbacks to schedule and cancel, from several threads | [`scheduler`] |
 //! | callbacks to schedule and cancel, from one thread, without a lock | [`scheduler`] |
 //! | one of these, and want to know the best structure for it | `record` (a feature) |

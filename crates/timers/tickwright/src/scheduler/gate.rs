@@ -1,5 +1,5 @@
-//! The gate, which every arm checks. The gate is open unless the scheduler is shut down or the loop
-//! of a C program sleeps.
+//! The gate, which every arm checks. It is open unless the scheduler is shut down or a loop of a C
+//! program sleeps.
 
 use crate::sync::Arc;
 use crate::time::Instant;

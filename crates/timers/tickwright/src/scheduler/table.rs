@@ -74,8 +74,8 @@ pub(super) struct Table<P> {
     salt: u64,
 }
 
-/// Returns the salt of a new timer set. The salts of two sets are far apart, because each salt is
-/// the previous one plus 2^32 divided by the golden ratio.
+/// Returns the salt of a new timer set. The salts of two sets are far apart, because the upper half
+/// of a salt differs from the next one by 2^32 divided by the golden ratio.
 fn salt() -> u64 {
     static SETS: AtomicU32 = AtomicU32::new(1);
     u64::from(SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) | 1 << 31) << 32
