@@ -6,8 +6,8 @@
 //! children.
 //!
 //! # Invariants
-//! 1. A place (see [`Place`]) belongs to one thread at a time, from the thread's first wait until
-//!    the thread ends.
+//! 1. A place (`Place`) belongs to one thread at a time, from the thread's first wait until the
+//!    thread ends.
 //! 2. A late waker can find that the place now belongs to another thread, whose wait then returns
 //!    spuriously. A waker never finds freed memory.
 //! 3. The thread of a forked child gets a new place, and the child discards the list of free

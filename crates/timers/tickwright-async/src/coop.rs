@@ -89,7 +89,7 @@ struct Turn {
     /// the last poll has just spent our budget, so that this is not known yet.
     on_tokio: Option<bool>,
     /// The first poll of the current series of polls that were held back: its timer (0 if no poll
-    /// was held back), how often that timer was polled again, and the address of its waker's data.
+    /// was held back), how often that timer was held back, and the address of its waker's data.
     first: usize,
     again: u32,
     waker: usize,

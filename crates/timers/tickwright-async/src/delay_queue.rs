@@ -25,9 +25,9 @@ struct Entry<T> {
 /// deadlines. The queue is a stream. While the queue is empty, the stream returns `None`.
 ///
 /// A wheel holds the values, and a single timer wakes the task for all of them. Therefore an insert
-/// or a removal takes a lock only if it changes which value is due first. If the deadlines of
-/// values differ by less than the [resolution](crate::Timers::resolution), these values can come
-/// out in the order in which they were inserted.
+/// or a removal takes a lock only if it changes which value is due first. If the deadlines of two
+/// values are in the same tick, whose length is the [resolution](crate::Timers::resolution), the
+/// values come out in the order in which they were inserted.
 ///
 /// A queue counts as one timer in a [`TimerReport`](crate::TimerReport) and in a trace, whatever
 /// the number of its values.

@@ -40,8 +40,7 @@ struct Driver {
 /// What the lock of a driver protects.
 #[derive(Default)]
 struct State {
-    /// The task's waker. It is `None` from a call of [`call`](Driver::call) until the task checks
-    /// the timers.
+    /// The task's waker. It is `None` from a call of `call` until the task checks the timers.
     waker: Option<Waker>,
     /// Whether the task has ended, because no handle and no timer was left.
     gone: bool,
