@@ -34,7 +34,7 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | code for a runtime's own timer functions | [`sleep`], [`timeout`], [`interval`]: the same names |
+//! | code for a runtime's functions | [`sleep`], [`timeout`], [`interval`]: the same names |
 //! | a connection with a deadline per operation | a [`Slot`], which keeps its timer |
 //! | thousands of values with a delay each, for one task | a [`DelayQueue`] |
 //! | settings: slack, resolution, shards | [`TimerSettings`], which create [`Timers`] |

@@ -279,7 +279,7 @@ fn a_timer_that_is_filed_against_a_look() {
     });
 }
 
-/// Fails if `hasten` does not call the driver.
+/// Fails if `expedite` does not call the driver.
 #[test]
 fn an_earlier_deadline_against_a_look() {
     explore(|| {
