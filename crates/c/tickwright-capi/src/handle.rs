@@ -242,8 +242,8 @@ impl tw_sched {
         }
     }
 
-    /// Checks the caller of a single-threaded scheduler. If another thread than its own makes the
-    /// call, ends the process with a message that names the called function.
+    /// Checks the caller of a single-threaded scheduler. If the call comes from a thread other than
+    /// the scheduler's thread, ends the process with a message that names the called function.
     #[cfg(debug_assertions)]
     pub(crate) fn check_thread(&self) {
         let me = RETURNING.with(|here| core::ptr::from_ref(here).addr());

@@ -56,7 +56,7 @@ unsafe impl Shared for tw_cond {
     const ENDING: u64 = 0x7469_636b_636f_656e;
 }
 
-/// Returns two words that differ from those of all other living threads.
+/// Returns two words, which together no other living thread has.
 fn caller() -> (u64, usize) {
     thread_local!(static HERE: u8 = const { 0 });
     let kernel = HERE.with(|here| core::ptr::from_ref(here).addr());

@@ -120,7 +120,7 @@ impl Body {
 /// Writes the result of a join to `value`, and returns 0 or a code.
 ///
 /// # Safety
-/// `value` is null, or may be written by the header's contract.
+/// `value` is null, or is writable according to the header's contract.
 unsafe fn joined(
     runtime: *const tw_runtime,
     thread: u64,

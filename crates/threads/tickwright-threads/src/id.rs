@@ -22,9 +22,9 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// Returns a free number. Numbers are tried in ascending order, beginning after the last one,
-    /// so a freed number stays unused as long as possible. If no number is free, returns the shared
-    /// number 0.
+    /// Returns a free number. Numbers are tried in ascending order, beginning after the number that
+    /// was tried last, so a freed number stays unused as long as possible. If no number is free,
+    /// returns the shared number 0.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {

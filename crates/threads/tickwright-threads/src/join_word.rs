@@ -117,7 +117,7 @@ impl JoinWord {
         Self::after(0)
     }
 
-    /// Creates a word whose first generation is the one after `generation`.
+    /// Creates a word. Its first thread will get the generation that follows `generation`.
     pub(crate) fn after(generation: u32) -> Self {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }

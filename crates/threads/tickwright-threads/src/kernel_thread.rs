@@ -14,8 +14,8 @@
 //!    places. This is necessary because a place has a lock, except on Linux, and a waker in the
 //!    parent can have held the lock of the old place during the fork.
 //! 4. If there is no memory for a place, the thread returns from its wait every millisecond to
-//!    check again. A handle that was created for the thread then wakes no thread. After such a
-//!    handle was created, the thread never takes a place, even if there is memory later.
+//!    check again. In this case, a handle that is created for the thread wakes no thread. After
+//!    such a handle was created, the thread never takes a place, even if there is memory later.
 
 #[cfg(not(loom))]
 pub(crate) use self::real::{KernelThread, is_ending};

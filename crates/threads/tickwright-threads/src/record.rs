@@ -42,8 +42,8 @@ pub(crate) struct Record<S> {
     pub(crate) wake_flags: WakeFlags,
     /// Whether the thread is in a section without yields, for a thread of the M:N model.
     pub(crate) section: Section,
-    /// The thread to wake when this thread ends: the bits of the id of a thread of this runtime, or
-    /// 0 if `slow` names the waiter. Written before `expect`.
+    /// The id, as bits, of the thread to wake when this thread ends. It is 0 if the waiter does not
+    /// belong to this runtime and is stored in `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
     /// The thread for whose end this thread waits, or 0 if there is none.
     joining: AtomicU64,
@@ -226,7 +226,7 @@ impl<S> Table<S> {
     /// after `joins`.
     ///
     /// If several threads close a circle at the same time, the thread whose fence is last sees the
-    /// joins of all others.
+    /// joins of all other threads.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;

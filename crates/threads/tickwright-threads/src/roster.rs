@@ -43,8 +43,7 @@ pub(crate) struct Locked<X> {
     pub(crate) own: X,
 }
 
-/// The threads that one worker has created, or that the creators which share this shard have
-/// created.
+/// The threads that were created by one worker, or by the creators that share this shard.
 pub(crate) struct Shard<X> {
     locked: Mutex<Locked<X>>,
 }
@@ -122,7 +121,7 @@ impl<P: HasShard, S> Roster<P, S> {
         &self.table
     }
 
-    /// Returns the record of a thread, unless this is a forked child. The thread may already have
+    /// Returns the record of a thread, unless this is a forked child. The thread can already have
     /// ended.
     ///
     /// # Errors

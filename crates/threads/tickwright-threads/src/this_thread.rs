@@ -124,8 +124,8 @@ pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     use_it()
 }
 
-/// Begins a section like the one of [`without_yields`], for code that cannot pass a closure. End
-/// the section with [`allow_yields`] on the same thread. If the section is never ended, no later
+/// Begins a section as [`without_yields`] does, for code that cannot pass a closure. End the
+/// section with [`allow_yields`] on the same thread. If the section is never ended, no later
 /// counted call of the thread yields. Sections can be nested.
 pub fn forbid_yields() {
     host::with(|host| host.forbid_yields());

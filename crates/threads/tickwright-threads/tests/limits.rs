@@ -427,7 +427,7 @@ fn who_yields_lets_all_others_go_on() {
     assert!(counts.iter().all(|count| (98..=102).contains(count)), "{counts:?}");
 }
 
-/// Threads that have begun continue to run while each new thread creates another one.
+/// Threads that have begun continue to run while each new thread creates another thread.
 #[test]
 fn new_threads_do_not_starve_others() {
     let runtime = start(Model::ManyToMany(many()));
@@ -483,7 +483,7 @@ fn time_by_command() {
         assert_eq!(told.recv(), Ok(Instant::from_nanos(1_001_024)));
         host.advance(Duration::from_millis(4));
         assert_eq!(told.recv(), Ok(Instant::from_nanos(5_001_024)));
-        // The clock ends a timed join of another thread of the runtime.
+        // A thread of the runtime joins another thread with a time limit, which the clock reaches.
         let handle = runtime.handle();
         let joiner = runtime.create(&PLAIN, move || {
             usize::from(matches!(

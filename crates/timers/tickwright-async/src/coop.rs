@@ -63,7 +63,7 @@ pub(crate) const LATE: u32 = BUDGET / 16;
 
 /// How many polls in a row with wakers other than the first one are held back, if nothing else
 /// shows that the task has returned. It is also the largest number of timers that are let through
-/// after they were held back [`TWICE`].
+/// after they were held back twice in a row ([`TWICE`]).
 const MOST: u32 = 8;
 
 /// How many polls with the first waker are counted like one poll with another waker.

@@ -320,8 +320,8 @@ fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     flags.end(node.core.time.late_units(), node, waker)
 }
 
-/// Returns whether the timer has fired for this deadline or a later one. The caller has read the
-/// state with Acquire.
+/// Returns whether the timer has fired for this deadline or for a later deadline. The caller has
+/// read the state with Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
     node.core.time.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }

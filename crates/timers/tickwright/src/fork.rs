@@ -6,8 +6,9 @@
 //! child releases a lock, it removes the entries of threads that no longer exist from the data
 //! under that lock.
 //!
-//! The handlers are those of `pthread_atfork`. A process that is created without these handlers (by
-//! `vfork`, `posix_spawn` or a bare `clone`) must call `exec` before it uses this crate.
+//! The handlers are registered with `pthread_atfork`. A process that is created without these
+//! handlers (by `vfork`, `posix_spawn` or a bare `clone`) must call `exec` before it uses this
+//! crate.
 //!
 //! The handler before the fork tries to take each lock, and releases all of them and starts over if
 //! it fails, so it cannot deadlock with threads that take the locks in another order. It skips a

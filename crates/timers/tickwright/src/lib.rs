@@ -1,4 +1,4 @@
-//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate
+//! Timers for programs with threads, built on the queues of [`tickwright_core`], which this crate
 //! re-exports.
 //!
 //! | you have | begin with |
@@ -14,9 +14,9 @@
 //! | many timers due together, like retries after a restart | [`jitter`], a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: a re-arm inside its bucket takes no lock |
 //!
-//! The page of [`DefaultFamily`] compares structures. [`time`] has the clocks: those of the
-//! machine, and those of a [`VirtualHost`](time::VirtualHost) that a test moves by command. It also
-//! has the drivers, which wake a scheduler when its next timer is due.
+//! The page of [`DefaultFamily`] compares structures. [`time`] has the clocks of the machine, and
+//! the clocks of a [`VirtualHost`](time::VirtualHost), which a test moves by calls. It also has the
+//! drivers, which wake a scheduler when its next timer is due.
 
 pub mod coroutine;
 #[doc(hidden)]

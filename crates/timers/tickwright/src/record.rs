@@ -39,7 +39,7 @@
 //! # What is not promised
 //!
 //! - A recorded shared timer takes the recorder's lock, so even a re-arm inside the timer's bucket
-//!   takes a lock. The operations in the trace are still those that the program made.
+//!   takes a lock. The trace still has the same operations as the program.
 //! - A forked child must not use a recorder of its parent.
 
 mod queue;

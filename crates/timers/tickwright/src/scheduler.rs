@@ -73,8 +73,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Callbacks run without the lock, one at a time. If a second thread calls `run_queue` meanwhile,
-//! it gets [`Busy`](RunError::Busy), and a callback gets
+//! Callbacks run without the lock, one at a time. If a second thread calls `run_queue` during a
+//! pass, the call returns [`Busy`](RunError::Busy). If a callback calls it, the call returns
 //! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were armed before it
 //! began and were due at that time. Timers with equal due times run in the order in which they were
 //! armed.
@@ -135,8 +135,8 @@
 //! - If a call returns a callback, the caller drops it. After a timer's last run, the thread that
 //!   ran the callback drops it. It does this without the lock, and before any cancel that waits for
 //!   the run returns. Every callback is dropped exactly once.
-//! - `Finished { suppressed: true }` says that the callback had asked to run again and the cancel
-//!   prevented it. If several threads cancel the same run, only the first one that waits gets
+//! - `Finished { suppressed: true }` means that the callback had asked to run again and the cancel
+//!   prevented this. If several threads cancel the same run, only the first one that waits gets
 //!   `true`. Example: each armed timer owns a reference to an object. If `suppressed` is `true`,
 //!   the canceller must release that reference. Otherwise the callback released it before it
 //!   returned [`Next::Done`].

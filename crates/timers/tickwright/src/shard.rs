@@ -128,9 +128,9 @@
 //! - A callback that owns a handle to its own timer keeps the timer alive forever: use
 //!   [`SharedFiring::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards
 //!   alive while its timer is pending: use a `Weak`.
-//! - A fired timer whose last handle is gone is dropped while the next timer already counts as
-//!   running. If dropping its callback calls `cancel_sync` for that next timer, the call returns
-//!   `WouldDeadlock`.
+//! - If the last handle of a timer was dropped before it fired, the timer is dropped when the next
+//!   timer is already marked as running. If the dropped callback's own drop calls `cancel_sync` for
+//!   that next timer, the call returns `WouldDeadlock`.
 //! - Re-arms with deadlines of 2^58 - 1 or later always take the lock, so let clocks start near 0.
 //! - The target must have 64-bit atomics.
 //! - In a forked child, the only pass that can still be in progress is a pass of the thread that

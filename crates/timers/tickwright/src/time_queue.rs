@@ -203,8 +203,8 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.is_empty()
     }
 
-    /// Returns the underlying queue, whose times are ticks. It has further operations, which are
-    /// those of every [`Queue`](tickwright_core::Queue).
+    /// Returns the underlying queue, whose times are ticks. Through it you can use the other
+    /// operations of a [`Queue`](tickwright_core::Queue).
     pub fn in_ticks(&mut self) -> &mut SlabQueue<F, T> {
         &mut self.queue
     }

@@ -2,7 +2,7 @@
 
 use tickwright_nodes::error_texts;
 
-/// The error that the call would never return, because a callback would wait for its own end, or
+/// The error of a call that would never return, because a callback would wait for its own end, or
 /// for the end of its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WouldDeadlock;

@@ -127,7 +127,8 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
 }
 
 /// A cancel during a run prevents the timer from running again. A second cancel, which waits for
-/// the end of the run, must still report that, because its caller releases the timer's reference.
+/// the end of the run, must still report the suppression, because its caller releases the timer's
+/// reference.
 #[test]
 fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     use std::sync::{Arc, Barrier};

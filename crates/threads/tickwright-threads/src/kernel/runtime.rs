@@ -246,7 +246,7 @@ impl Threads for Kernel {
     }
 }
 
-/// A thread of the runtime, as the host of its own kernel thread.
+/// The host of a kernel thread, on which only one thread of the runtime runs.
 struct Member {
     runtime: Arc<Kernel>,
     id: ThreadId,

@@ -30,7 +30,7 @@ pub(super) struct Descriptors {
     ready: Vec<ThreadId>,
 }
 
-/// The largest number of events that one poll takes.
+/// The largest number of events that a single poll returns.
 const EVENTS: NonZero<usize> = NonZero::new(256).unwrap();
 
 /// The threads that wait for one descriptor. There is at least one such thread.

@@ -247,7 +247,8 @@ impl Worker {
         }
     }
 
-    /// Appends the threads that other workers have handed over to the ready threads.
+    /// Takes the threads that other workers have pushed to the remote queue, and appends them to
+    /// the ready threads.
     #[cold]
     fn drain_remote_queue(&self, remote: &Remote) {
         remote.remote_queue.take_all(self.pool.roster.table(), |number| {

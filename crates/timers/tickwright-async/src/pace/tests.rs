@@ -52,7 +52,7 @@ fn the_driver_rests_while_there_is_load_and_no_longer() {
         load.note(now, timers)
     };
     while !pass(100_000, 1) {}
-    // 10,000 timers per second, and each pass fires three.
+    // With 10,000 timers per second, each pass fires three timers.
     assert!((0..1000).all(|_| pass(300_000, 3)));
     // The timers of one pass are armed for the same next tick, so each pass fires the timers of one
     // tick.

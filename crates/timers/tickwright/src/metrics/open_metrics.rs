@@ -24,7 +24,8 @@ pub struct OpenMetrics {
 }
 
 impl OpenMetrics {
-    /// Adds a report. Its label `name` is `name`, which may be any text.
+    /// Adds a report. The label `name` of its samples has the value of the argument `name`, which
+    /// can be any text.
     #[must_use]
     pub fn with<M: Measured>(mut self, name: &str, report: &M) -> Self {
         for (metric, labels, count) in samples(name, report) {

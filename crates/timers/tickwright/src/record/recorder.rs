@@ -241,8 +241,9 @@ impl QueueRecorder {
             let queues = &mut self.recorder.lock().queues[usize::from(self.base)];
             core::mem::replace(queues, queues.wrapping_add(1))
         };
-        // The first queue keeps its numbers. The marks of the others are far apart (steps by the
-        // golden ratio of 2^64), and the keys of live timers differ in few bits.
+        // The mark of the first queue is 0, so its numbers do not change. The marks of the other
+        // queues are far apart, because each is a multiple of 2^64 divided by the golden ratio. The
+        // keys of live timers differ only in few bits, so the resulting numbers differ.
         Self { mark: u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15), ..self.clone() }
     }
 

@@ -78,8 +78,9 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 
     /// Cancels every timer whose callback has this [token](Callback::token), including kept timers.
     /// Passes each callback to `each`, one by one and without the lock. A running timer will not
-    /// run again. Returns how many timers were removed, and the id of the running one. To wait for
-    /// the end of the running timer, call [`shutdown_timer_sync`](Self::shutdown_timer_sync).
+    /// run again. Returns how many timers were removed, and the id of the running timer if there is
+    /// one. To wait for the end of the running timer, call
+    /// [`shutdown_timer_sync`](Self::shutdown_timer_sync).
     ///
     /// The call can miss timers that fire or are added during the call. It visits every other timer
     /// once. It allocates nothing, and takes O(timers).

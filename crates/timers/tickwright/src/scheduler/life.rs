@@ -232,7 +232,7 @@ impl<P> TimerSet<P> {
     fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
-            // The queue computes lateness from its own `now`, so that must be updated first.
+            // The queue computes lateness from its own `now`, so this `now` must be updated first.
             self.table.queue_mut().update_now(ticks.now(Instant::from_nanos(now)));
         }
         let earliest = ticks.deadline(Instant::from_nanos(due));

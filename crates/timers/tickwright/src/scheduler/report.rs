@@ -41,8 +41,8 @@ pub struct Report {
     pub sites: Vec<SiteCounts>,
 }
 
-/// A short text on the stack, which a format can pad. It is not on the heap, because a program may
-/// print a report when it has no memory left.
+/// A short text on the stack, which a format can pad. It is not on the heap, because a program can
+/// print a report when there is no memory.
 #[derive(Default)]
 struct Short {
     text: [u8; 32],

@@ -54,8 +54,7 @@ impl fmt::Display for TimerId {
     }
 }
 
-/// The number of timers, of about a hundred bytes each, that fit into the second-level cache of a
-/// processor.
+/// How many timers fit into a processor's second-level cache. A timer takes about 100 bytes.
 const CACHED: usize = 1 << 14;
 
 /// How many places for payloads are allocated at a time, if there is memory.

@@ -63,7 +63,7 @@ pub(super) enum Flag {
     Started = 8,
     /// The timer is running, and the result of its callback must not arm it again.
     Suppressed = 16,
-    /// The timer is running, and was started again meanwhile.
+    /// The timer is running, and was started again during this run.
     Restarted = 32,
 }
 

@@ -20,8 +20,8 @@ use crate::time::{Alarm, Clock, DelayCounts, Instant, Lateness, Source, Ticks};
 /// The host tick: its timer and its state.
 pub(super) struct Host {
     pub(super) key: Key,
-    /// The expiry of the host tick while it is put aside. It was then due and left the queue, but
-    /// is still pending.
+    /// The expiry of the host tick while it is put aside. The host tick has become due and has left
+    /// the queue, but is still pending.
     pub(super) held: Option<Tick>,
     /// The counts. When the tick is counted as deferred, `waits` becomes true.
     pub(super) tick: HostTick,

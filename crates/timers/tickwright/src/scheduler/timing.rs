@@ -213,8 +213,8 @@ impl Missed {
 }
 
 /// Returns the tick from `earliest` to `latest` with the most trailing zero bits, so that timers
-/// with slack tend to be due at the same tick. If two ticks have equally many, returns the later
-/// one.
+/// with slack tend to be due at the same tick. If two ticks have equally many such bits, returns
+/// the later tick.
 pub(super) fn roundest(earliest: u64, latest: u64) -> u64 {
     let Some(before) = earliest.checked_sub(1).filter(|_| latest > earliest) else { return earliest };
     // Above the highest bit in which `before` and `latest` differ, their bits are equal. That bit

@@ -12,9 +12,9 @@ use super::results::{ArmError, Was};
 ///
 /// After each of these calls, a pending timer is late by at most 8/63 of its delay, or by one tick
 /// if that is more. This holds for Linux's geometry, and
-/// [`Geometry::lateness`](crate::structures::Geometry::lateness) has the bound for others. The
-/// delay counts from the shard's clock at the call, however long the driver sleeps. If the shard
-/// has no clock, the delay counts from the last advance.
+/// [`Geometry::lateness`](crate::structures::Geometry::lateness) has the bound for other
+/// geometries. The delay counts from the shard's clock at the call, however long the driver sleeps.
+/// If the shard has no clock, the delay counts from the last advance.
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms a timer that is not pending, on the shard that it belongs to. The deadline is in ticks
     /// of the shard.

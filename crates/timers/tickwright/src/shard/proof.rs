@@ -92,7 +92,7 @@
 //! level. The exchange is made even if E' = E. For a reduce, E' is the earlier one of E and the
 //! deadline of the call. A call that changes nothing takes effect at its load under the lock. Only
 //! the exchanges of (1), (4) and (6) have a memory ordering other than Relaxed, because the lock
-//! orders all others.
+//! orders all other accesses.
 //!
 //! # Why it holds
 //!
@@ -171,9 +171,9 @@
 //! - `shard` is not read again under the lock, or is written before the lock is taken:
 //!   `migrate_against_cancel`
 //! - two locks are taken in any order: `two_timers_cross`
-//! - a running timer may change its shard: `a_running_timer_stays_where_it_runs`
+//! - a running timer can change its shard: `a_running_timer_stays_where_it_runs`
 //! - two passes over a shard can run at once: `two_would_be_owners_of_one_shard`
-//! - a dead timer may be armed: `a_fast_re_arm_against_shutdown_and_expiry`
+//! - a dead timer can be armed: `a_fast_re_arm_against_shutdown_and_expiry`
 //! - cancel returns "not pending" without the lock: `a_fast_re_arm_against_cancel_and_expiry`
 //! - `cancel_sync` waits while the word says firing, or does not check again after its wait:
 //!   `cancel_sync_against_a_callback_that_re_arms_itself`

@@ -174,7 +174,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         // An alarm is user code, so it is called last, when words and wheels are consistent.
         if inserted {
             // A reduce can have kept an earlier deadline, so the alarm is set as for the earliest
-            // possible one.
+            // possible deadline.
             held.set_alarm_earlier(if how == Arm::Reduce { 0 } else { deadline });
         }
         answer
@@ -223,7 +223,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// outcome.
     ///
     /// Only the holder of the lock writes a parked word. Until the word is parked, an unlocked
-    /// re-arm can still set another deadline, which can be the earlier one.
+    /// re-arm can still set another deadline, which can be earlier than `deadline`.
     #[inline(never)]
     fn reduce_parked(&self, held: &Held<'_, G>, deadline: Tick) -> ControlFlow<Outcome, Tick> {
         let node = &self.node;

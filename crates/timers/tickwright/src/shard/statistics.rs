@@ -88,7 +88,8 @@ impl Drop for Owned {
 /// A bit for each stripe, which is set while a thread owns the stripe.
 struct Claims<W>(W);
 
-/// Implements the claims twice: for the atomics of the standard library, and for those of loom.
+/// Implements the claims twice: for the atomics of the standard library, and for the atomics of
+/// loom.
 macro_rules! claims {
     ($word:ty) => {
         impl Claims<$word> {

@@ -1,4 +1,5 @@
-//! A histogram, in powers of two, of the delays for which timers were armed.
+//! A histogram of the delays for which timers were armed. The bounds of its buckets are powers of
+//! two.
 
 use core::fmt;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! A histogram, in powers of two, of the lateness of timers.
+//! A histogram of the lateness of timers. The bounds of its buckets are powers of two.
 
 use core::fmt;
 use core::time::Duration;

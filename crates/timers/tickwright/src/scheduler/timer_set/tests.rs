@@ -95,8 +95,8 @@ fn two_sets_do_not_share_ids() {
     assert_eq!(find(&tables[0], two), None);
 }
 
-/// The C interface treats a number whose upper half is 0 as an `int` id, so no other id may look
-/// like that.
+/// The C interface treats a number whose upper half is 0 as an `int` id, so the upper half of every
+/// other id must not be 0.
 #[test]
 fn no_id_looks_like_an_int_id() {
     for last in [0, 1, GENERATIONS / 2, GENERATIONS - 2, GENERATIONS - 1] {

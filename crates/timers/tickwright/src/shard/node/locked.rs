@@ -60,8 +60,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Sets the alarm to the next wake-up, even if that has not changed, because the alarm may have
-    /// gone off meanwhile.
+    /// Sets the alarm to the next wake-up, even if the wake-up has not changed, because the alarm
+    /// can have gone off since it was set.
     pub(crate) fn set_alarm(&mut self) {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
@@ -287,8 +287,7 @@ impl<G: WheelGeometry> Node<G> {
     }
 }
 
-/// The guards of the lock of a timer's shard and, if the timer moves to another shard, of that
-/// shard's lock.
+/// The guard of a timer's shard and, if the timer moves to another shard, the guard of that shard.
 pub(crate) struct Held<'a, G: WheelGeometry> {
     pub(crate) base: &'a Base<G>,
     pub(crate) home: MutexGuard<'a, Locked<G>>,
