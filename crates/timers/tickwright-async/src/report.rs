@@ -1,4 +1,4 @@
-//! A report on timers: how many there are, and how late they fired.
+//! The report about timers: how many there are, and how late they fired.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use core::fmt;
 use tickwright::metrics::Metric;
 use tickwright::time::Lateness;
 
-/// What [`Timers::report`](crate::Timers::report) returns.
+/// The result of [`Timers::report`](crate::Timers::report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimerReport {
@@ -17,9 +17,9 @@ pub struct TimerReport {
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
-    /// How many timers fired, and how late. Lateness is the time from the tick at which a timer was
-    /// due to the time that the driver read. It excludes the rounding of a deadline up to a tick,
-    /// and the time until the task runs.
+    /// How many timers fired, and how late. The lateness of a timer is the time from the tick at
+    /// which it was due to the time that the driver read. It excludes the rounding of a deadline up
+    /// to a tick, and the time until the task runs.
     pub lateness: Lateness,
     /// How often the driver woke up. Only a driver that is a dedicated thread counts its wake-ups.
     pub wakeups: u64,
@@ -27,8 +27,8 @@ pub struct TimerReport {
     pub panics: u64,
 }
 
-/// Has the label `kind="async"`. Arms and cancels are not counted, because most of them take no
-/// lock.
+/// The report has the label `kind="async"`. It has no counts of arms and cancels, because most of
+/// them take no lock.
 #[cfg(feature = "metrics")]
 impl tickwright::metrics::Measured for TimerReport {
     const KIND: &'static str = "async";

@@ -8,7 +8,7 @@ use super::{Counted, OpenMetrics, QueueReport};
 use crate::scheduler::{Settings, Site, Statistics, TimerSet, Timing};
 use crate::time::{Ticks, VirtualHost};
 
-/// Counts of the same operations, by hand.
+/// The expected counts, which the test computes independently of the wrapper.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Right {
     pending: usize,
@@ -37,7 +37,7 @@ impl Right {
     }
 }
 
-/// Random operations, a third of them with keys that may be stale.
+/// Runs random operations on the queue. A third of the operations use keys that can be stale.
 fn run<Q: TimerQueue<Value = u64>>(queue: Q, seed: u64) {
     let mut queue = Counted::new(queue, Ticks::MILLISECOND);
     let (mut right, mut keys, mut now, mut random) = (Right::default(), Vec::new(), 0, seed);
@@ -121,7 +121,8 @@ fn delays_and_latenesses_are_in_time() {
     assert_eq!((lateness.max().as_micros(), lateness.mean().as_micros()), (21, 14), "21 and 7");
 }
 
-/// A queue for the exporters: a delay of 2 s, a lateness of 3 ms, one timer pending.
+/// Returns a report for the tests of the exporters, with a delay of 2 s, a lateness of 3 ms and one
+/// pending timer.
 fn report() -> QueueReport {
     let mut queue = Counted::new(DefaultQueue::new(), Ticks::MILLISECOND);
     for deadline in [2000, 2100] {
@@ -151,7 +152,8 @@ fn a_queue_has_two_histograms_in_its_text() {
     }
 }
 
-/// An add and a start that moves the timer each count, with the delay of the call.
+/// Both an `add` and a later `start`, which moves the timer, count as arming calls, each with its
+/// own delay.
 #[test]
 fn a_scheduler_counts_each_arming_call() {
     let host = VirtualHost::new();
@@ -167,7 +169,7 @@ fn a_scheduler_counts_each_arming_call() {
     assert_eq!(counts(&set), (2, 1, vec![((1 << 20) - 1, 1), ((1 << 27) - 1, 1)]), "1 ms, 100 ms");
 }
 
-/// The dashboard asks for metrics that there are.
+/// Every metric that the dashboard queries exists in the text.
 #[test]
 fn the_dashboard_has_the_names_of_the_text() {
     let scheduler = crate::scheduler::Scheduler::<crate::scheduler::Boxed>::new(Default::default());
@@ -200,7 +202,7 @@ mod facade {
     use crate::scheduler::{Boxed, Scheduler, Settings};
     use crate::time::VirtualHost;
 
-    /// Values by name and labels, as they stand in OpenMetrics, and the descriptions.
+    /// Stores values by name and labels, written as in OpenMetrics, and the descriptions.
     #[derive(Default)]
     struct Kept {
         values: Arc<Mutex<BTreeMap<String, f64>>>,

@@ -12,7 +12,7 @@ pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;
 pub(super) enum Gate<T> {
     /// Every arm can proceed.
     Open,
-    /// A loop sleeps until `until`, or without a limit if that is `None`, and no alarm wakes it.
+    /// A loop sleeps until `until`, or without a limit if `until` is `None`, and no alarm wakes it.
     Asleep { thread: T, until: Option<Instant> },
     /// The scheduler is shut down.
     Shut,

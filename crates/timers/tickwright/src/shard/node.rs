@@ -35,10 +35,10 @@ pub(super) struct Set<G: WheelGeometry> {
 /// clock of another shard.
 #[repr(align(128))]
 pub(super) struct Base<G: WheelGeometry> {
-    /// The time of the last advance or arm under the lock, for unlocked readers. It can be stale,
-    /// because only lateness depends on it.
+    /// The shard's time at its last advance or its last arm under the lock, for readers without the
+    /// lock. It is allowed to be stale, because only the lateness of timers depends on it.
     pub(super) clock: AtomicU64,
-    /// The clock, for unlocked readers.
+    /// The shard's clock, for readers without the lock.
     pub(super) clock_word: ClockWord,
     pub(super) state: Slot<Locked<G>>,
     /// Notified when a callback has ended.
@@ -71,13 +71,13 @@ impl<G: WheelGeometry> AsMut<Waiters> for Locked<G> {
     }
 }
 
-/// The clock that a shard reads, the alarm that it sets, and the length of its tick for both.
+/// The clock that a shard reads, the alarm that it sets, and the length of its tick.
 pub(super) struct Outside {
     pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
     pub(super) ticks: Ticks,
-    /// The tick to which the alarm was last set. It is at most the next expiry, unless a pass is in
-    /// progress.
+    /// The tick to which the alarm was last set. It is not later than the next expiry, unless a
+    /// pass is in progress.
     at: Option<Tick>,
 }
 
@@ -85,8 +85,8 @@ impl Outside {
     /// No clock and no alarm. A tick is 1 ns.
     pub(super) const NONE: Self = Self { clock: None, alarm: None, ticks: Ticks::NANOSECOND, at: None };
 
-    /// Returns the instant at which a tick begins, or `None` if the clock ends before that tick, so
-    /// that an alarm for it would never go off.
+    /// Returns the instant at which a tick begins. Returns `None` if that instant is beyond the
+    /// clock's range, so that an alarm for it would never go off.
     fn start(&self, tick: Tick) -> Option<Instant> {
         let at = self.ticks.start(tick);
         (self.ticks.now(at) == tick).then_some(at)
@@ -119,13 +119,13 @@ pub struct SharedTimer<G: WheelGeometry = Linux> {
     pub(super) node: Arc<Node<G>>,
 }
 
-/// The target of a handle: the word, the fields that only the holder of the shard's lock may touch,
-/// and the callback.
+/// The data of a timer, to which handles point: the word, the fields that only the holder of the
+/// shard's lock can access, and the callback.
 pub(super) struct Node<G: WheelGeometry, C: ?Sized = Callback<G>> {
     /// See [`Word`](super::word::Word).
     pub(super) word: AtomicU64,
-    /// The number of its shard. A thread writes it under two locks: the lock of the shard that the
-    /// timer leaves, and the lock of the shard that it enters.
+    /// The number of the timer's shard. A thread writes it under two locks: the lock of the shard
+    /// that the timer leaves, and the lock of the shard that the timer enters.
     pub(super) shard: AtomicU32,
     pub(super) deferrable: bool,
     /// A shadow of the timer for the loom models. Without `cfg(loom)` it has no size and no code.
@@ -137,7 +137,7 @@ pub(super) struct Node<G: WheelGeometry, C: ?Sized = Callback<G>> {
     pub(super) callback: C,
 }
 
-// Together with the two counts of its `Arc`: 88 bytes and the callback.
+// Together with the two counts of its `Arc`, a timer takes 88 bytes, plus its callback.
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Node<Linux, ()>>() == 72);
 
@@ -154,12 +154,12 @@ unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 // 3. everything else in the node is `Send`.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Send for Node<G, C> {}
 
-/// A node as the wheels see it. A link is created from a counted reference, and a shard keeps a
-/// count for each link in its wheels.
+/// A pointer to a node, which the wheels use as their handle. A link is created from a counted
+/// reference, and a shard owns one count for each link in its wheels.
 pub(super) struct Link<G: WheelGeometry>(NonNull<Node<G>>);
 
 impl<G: WheelGeometry> Link<G> {
-    /// Creates a link to a node. The link holds no count.
+    /// Creates a link to a node, without adding a count.
     pub(super) fn of(node: &Arc<Node<G>>) -> Self {
         // The pointer comes from the counted reference, not from a borrow of the node. The counts
         // lie before the node, and `from_raw` must reach them.
@@ -266,8 +266,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Returns the counted reference that this shard held for a timer, which has left the shard's
-    /// wheels.
+    /// Returns the counted reference that this shard held for a timer. The timer has left the
+    /// shard's wheels.
     pub(super) fn release(p: Link<G>) -> SharedTimer<G> {
         // SAFETY: 1. `Link::retain` set the count aside when the node was linked, from a counted
         // reference of this very type. 2. The count is given back once, since the node is in no
