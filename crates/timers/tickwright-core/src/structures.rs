@@ -27,8 +27,14 @@ pub(crate) mod wheel;
 pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
 pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
-/// The family to use with hooks and in schedulers before you have measured: the 4-ary heap, on
-/// every target. In a slab of your own, use [`DefaultQueue`].
+/// The family with which a scheduler of the crate `tickwright` begins: the 4-ary heap, on every
+/// target. A [`DefaultQueue`] begins with the ladder instead. A scheduler does not, because the
+/// [`next_wake`](crate::TimerQueue::next_wake) of a ladder can be too early after a cancel, and
+/// then wakes the scheduler's thread in vain. The heap's is exact, and a heap takes half as much
+/// memory.
+///
+/// A [`HookQueue`](crate::HookQueue) has no default: its type names the family. If its memory is
+/// allowed to grow, the heap is a good choice before you have measured.
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
@@ -49,8 +55,8 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 ///   mostly moved or cancelled, in ticks of about a millisecond.
 /// - [`FixedDelay`](crate::FixedDelay): most timers have one of a few delays, counted from the
 ///   queue's `now`.
-/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. This default needs the feature
-///   `alloc`.
+/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. The 4-ary heap needs the
+///   feature `alloc`.
 /// - On a microcontroller use [`SortedList`](crate::SortedList), or for more than about thirty
 ///   timers [`RbTreeCached`](crate::RbTreeCached).
 ///
@@ -72,10 +78,11 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// Xenomai, a structure that was no target's default stayed broken for six years. On another
 /// processor the costs can cross at other populations: measure on your processor.
 #[cfg(feature = "alloc")]
-pub type DefaultFamily = dary_heap::DaryHeap<4>;
+pub type SchedulerFamily = dary_heap::DaryHeap<4>;
 
 /// The queue to begin with: a slab over the [`LadderQueue`](crate::LadderQueue), which suits two
-/// timers as well as a million.
+/// timers as well as a million. A scheduler begins with [`SchedulerFamily`] instead, whose exact
+/// `next_wake` saves wake-ups.
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
