@@ -30,8 +30,8 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// The family with which a scheduler of the crate `tickwright` begins: the 4-ary heap, on every
 /// target. A [`DefaultQueue`] begins with the ladder instead. A scheduler does not, because the
 /// [`next_wake`](crate::TimerQueue::next_wake) of a ladder can be too early after a cancel, and
-/// then wakes the scheduler's thread in vain. The heap's is exact, and a heap takes half as much
-/// memory.
+/// then wakes the scheduler's driver in vain. The `next_wake` of the heap is exact, and the heap
+/// takes half as much memory.
 ///
 /// A [`HookQueue`](crate::HookQueue) has no default: its type names the family. If its memory is
 /// allowed to grow, the heap is a good choice before you have measured.
