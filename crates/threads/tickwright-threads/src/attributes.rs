@@ -1,4 +1,5 @@
-//! The attributes of a new thread.
+//! What a creator chooses for a new thread: its stack, guard, name and first worker, and whether it
+//! is detached.
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};

@@ -1,4 +1,4 @@
-//! Waiting for descriptors.
+//! Waits until a descriptor is readable or writable.
 
 use core::ffi::{c_int, c_short};
 use std::io;

@@ -33,7 +33,7 @@
 //! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
-//! The documentation of [`DefaultFamily`] helps to choose a structure, and [`TimerQueue`] states
+//! The documentation of [`SchedulerFamily`] helps to choose a structure, and [`TimerQueue`] states
 //! what every queue promises. The crate `tickwright` has clocks, a scheduler, and queues that take
 //! `Instant`s and `Duration`s.
 //!
@@ -89,7 +89,7 @@ pub use structure::Family;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use structures::{
-    DefaultFamily, DefaultQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
+    DefaultQueue, SchedulerFamily, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
     ladder::LadderQueue,
 };
 #[doc(inline)]

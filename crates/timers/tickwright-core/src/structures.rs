@@ -28,8 +28,14 @@ pub(crate) mod wheel;
 pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
 pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
-/// The family to use with hooks and in schedulers before you have measured: the 4-ary heap, on
-/// every target. If you use a slab directly, use [`DefaultQueue`].
+/// The family with which a scheduler of the crate `tickwright` begins: the 4-ary heap, on every
+/// target. A [`DefaultQueue`] begins with the ladder instead. A scheduler does not, because the
+/// [`next_wake`](crate::TimerQueue::next_wake) of a ladder can be too early after a cancel, and
+/// then wakes the scheduler's driver in vain. The `next_wake` of the heap is exact, and the heap
+/// takes half as much memory.
+///
+/// A [`HookQueue`](crate::HookQueue) has no default: its type names the family. If its memory is
+/// allowed to grow, the heap is a good choice before you have measured.
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one call of a tick handler: read the head,
@@ -52,7 +58,7 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 ///   time-outs, most of which are moved or cancelled, and ticks are about a millisecond long.
 /// - [`FixedDelay`](crate::FixedDelay): most timers have one of a few delays, counted from the
 ///   queue's `now`.
-/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. `DefaultFamily` needs the
+/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. The 4-ary heap needs the
 ///   feature `alloc`.
 /// - The program runs on a microcontroller: use [`SortedList`](crate::SortedList) for up to about
 ///   thirty timers, and [`RbTreeCached`](crate::RbTreeCached) for more.
@@ -76,10 +82,11 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// broken for six years. On another processor, the heap can become faster than the list at another
 /// number of timers, so measure on your processor.
 #[cfg(feature = "alloc")]
-pub type DefaultFamily = dary_heap::DaryHeap<4>;
+pub type SchedulerFamily = dary_heap::DaryHeap<4>;
 
 /// The queue to begin with: a slab over the [`LadderQueue`](crate::LadderQueue), which suits two
-/// timers as well as a million.
+/// timers as well as a million. A scheduler begins with [`SchedulerFamily`] instead, whose exact
+/// `next_wake` saves wake-ups.
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;

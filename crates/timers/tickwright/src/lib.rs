@@ -14,7 +14,7 @@
 //! | many timers due together, like retries after a restart | [`jitter`], a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: a re-arm inside its bucket takes no lock |
 //!
-//! The page of [`DefaultFamily`] compares structures. [`time`] has the clocks of the machine, and
+//! The page of [`SchedulerFamily`] compares structures. [`time`] has the clocks of the machine, and
 //! the clocks of a [`VirtualHost`](time::VirtualHost), which a test moves by calls. It also has the
 //! drivers, which wake a scheduler when its next timer is due.
 

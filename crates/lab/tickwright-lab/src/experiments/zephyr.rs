@@ -58,7 +58,7 @@ pub(crate) struct ZephyrArgs {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "list,heap,wheel,skip-list,our-list,our-heap,our-wheel,our-default"
+        default_value = "list,heap,wheel,skip-list,our-list,our-heap,our-wheel,our-slab-heap"
     )]
     structures: Vec<Subject>,
     /// The order of the delays

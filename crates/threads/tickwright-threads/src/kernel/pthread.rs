@@ -1,4 +1,5 @@
-//! The platform's threads, created with the attributes that the platform supports.
+//! The platform's threads, created with the attributes that the platform supports, and the stacks
+//! that they leave for later threads.
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;

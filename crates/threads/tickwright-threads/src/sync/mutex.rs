@@ -1,4 +1,4 @@
-//! A lock.
+//! `Mutex`: a lock whose waiting threads are in a list (`waiters.rs`), so they block no worker.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};

@@ -1,5 +1,5 @@
-//! Digit arithmetic: computes the bucket to which a tick belongs. This file handles numbers only,
-//! no nodes.
+//! Digit arithmetic: computes the bucket of a `Wheel` to which a tick belongs. This file handles
+//! numbers only, no nodes.
 //!
 //! A tick is written in base `BUCKETS`. With 64 buckets per level, a digit has 6 bits, and level n
 //! corresponds to digit n, counted from the lowest digit.

@@ -1,4 +1,4 @@
-//! A queue that counts.
+//! `Counted`: a queue that counts its operations, and how late its timers fire.
 
 use core::ops::Deref;
 

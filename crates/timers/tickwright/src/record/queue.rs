@@ -1,4 +1,4 @@
-//! A queue that records.
+//! `Recorded`: a queue that writes each of its operations to a trace.
 
 use core::ops::Deref;
 use std::collections::HashSet;

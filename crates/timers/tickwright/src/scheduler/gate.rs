@@ -1,5 +1,7 @@
-//! The gate, which every arm checks. It is open unless the scheduler is shut down or a loop of a C
-//! program sleeps.
+//! The gate: a value under the scheduler's lock, which says whether an arm can proceed. The gate is
+//! open unless the scheduler is shut down or the loop of a C program sleeps. No thread waits at it:
+//! `asleep.rs` refuses an arm or calls the [`Wake`] function, and `time/parker.rs` is where our
+//! threads sleep.
 
 use crate::sync::Arc;
 use crate::time::Instant;

@@ -108,10 +108,10 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// Returns the structure of [`DefaultFamily`](tickwright_core::DefaultFamily), the 4-ary heap.
-    /// The 4-ary heap is exact to the nanosecond, and never much slower than the fastest structure.
+    /// Returns the structure of [`SchedulerFamily`](tickwright_core::SchedulerFamily), which is the
+    /// 4-ary heap. It is exact to the nanosecond, and never much slower than the fastest structure.
     fn default() -> Self {
-        Self::of::<tickwright_core::DefaultFamily>()
+        Self::of::<tickwright_core::SchedulerFamily>()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A thread that runs a scheduler.
+//! A thread that runs a scheduler. `time/driver_thread.rs` has its loop.
 
 use core::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! A thread that advances a shard.
+//! A thread that advances a shard. `time/driver_thread.rs` has its loop.
 
 use std::io;
 use std::sync::Weak;

@@ -1,5 +1,6 @@
 //! The alarm of a thread: the thread sleeps until the alarm goes off. Setting it earlier wakes the
-//! thread.
+//! thread. The thread sleeps at a condition variable, except on Windows while an alarm is set: that
+//! sleep is in `exact.rs`, because a condition variable would end it up to 15.6 ms too late.
 
 use core::cell::Cell;
 use core::fmt;

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 
-use tickwright_core::{DefaultFamily, Key};
+use tickwright_core::{Key, SchedulerFamily};
 use tickwright_nodes::arena::{GENERATIONS, SlotState};
 
 use super::super::int_ids::IntIds;
@@ -22,7 +22,7 @@ fn table() -> Table<()> {
 
 /// Returns a table whose slots have used all generations up to `last`.
 fn worn(last: u32) -> Table<()> {
-    Table::new(boxed::<DefaultFamily, _>(Entries::with_last_generation(last), ()).unwrap())
+    Table::new(boxed::<SchedulerFamily, _>(Entries::with_last_generation(last), ()).unwrap())
 }
 
 fn add(table: &mut Table<()>) -> Key {
