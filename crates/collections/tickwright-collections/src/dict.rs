@@ -31,7 +31,8 @@ use tickwright_nodes::hook::Claimed;
 use tickwright_nodes::{Violation, error_texts};
 pub(crate) use tree::DictRecord;
 
-/// Returns the key of an object of type `T`, and compares two keys. The user implements this trait.
+/// A trait that returns the key of an object of type `T` and compares two keys. The user implements
+/// it.
 ///
 /// The order must be total. When the key of an entry has changed, the caller must call
 /// [`Dictionary::rekeyed`]. [`Dictionary`] documents what happens otherwise. Never subtract keys to
@@ -159,7 +160,7 @@ pub enum DictError {
     /// The link is not inside the object, or is at another offset than in the dictionary's other
     /// objects.
     WrongLink,
-    /// All 2^31 - 1 identities of this process are used up.
+    /// All 2^31 - 1 dictionary identities of this process are used up.
     NoIdentity,
     /// This kind of dictionary does not have the operation. An unordered dictionary, for example,
     /// has no neighbors. No dictionary of this crate returns this error.
@@ -281,8 +282,8 @@ impl<V> From<NotInserted<V>> for DictError {
 /// # Ok::<(), tickwright_collections::DictError>(())
 /// ```
 ///
-/// A hint is an entry at which a search starts. A search from any entry finds the correct result,
-/// and a search from a near entry finds it sooner.
+/// A hint is an entry at which a search starts. A search finds the correct result from any hint,
+/// and finds it sooner if the hint is near the result.
 ///
 /// # Invariants
 /// 1. Every node except the root is a child of exactly one node, its `up`; the root has no `up`
@@ -376,7 +377,8 @@ pub trait Dictionary {
     type Order: KeyOrder<Self::Object>;
     /// Names an object of the dictionary.
     type Entry: Copy + Eq + fmt::Debug;
-    /// The value that an insert takes and a removal returns: the object, or a reference to it.
+    /// The type of the value that an insert takes and a removal returns: the object, or a reference
+    /// to the object.
     type Value;
 
     /// Returns the order.
@@ -401,9 +403,10 @@ pub trait Dictionary {
     /// is one.
     ///
     /// # Errors
-    /// [`NotInserted`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
-    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]. A wrong hint causes
-    /// [`DictError::Stale`]. A wrong hint or a wrong value causes [`DictError::WrongDictionary`].
+    /// [`NotInserted`] with the value and one of these reasons: [`DictError::Full`],
+    /// [`DictError::AlreadyLinked`], [`DictError::WrongLink`], [`DictError::NoIdentity`]. A wrong
+    /// hint causes [`DictError::Stale`]. A wrong hint or a wrong value causes
+    /// [`DictError::WrongDictionary`].
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
@@ -560,9 +563,9 @@ pub trait Dictionary {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation means that the user's order contradicts itself, a
-    /// key was changed without [`rekeyed`](Self::rekeyed), other code has overwritten memory, or
-    /// this library has a bug.
+    /// The first [`Violation`] found. A violation has one of four causes: the user's order
+    /// contradicts itself, a key was changed without [`rekeyed`](Self::rekeyed), other code has
+    /// overwritten memory, or this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 

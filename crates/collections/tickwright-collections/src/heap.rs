@@ -105,8 +105,8 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element
-/// leaves first, as in `std`'s `BinaryHeap`. Use it for other work that is ordered by rank, such as
+/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element is
+/// popped first, as in `std`'s `BinaryHeap`. Use it for other work that is ordered by rank, such as
 /// requests. Equal elements are popped in any order. If their order matters, the comparator must
 /// also compare an arrival number.
 ///
@@ -122,8 +122,8 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// number encode the path between two positions, so the path needs no storage. If the comparator
 /// panics, the heap has not changed. If the comparator contradicts itself, the heap still contains
 /// every element exactly once. If `placed` panics, the heap still contains every element exactly
-/// once, but some recorded positions are wrong. [`Heap::verify`] reports wrong positions, and
-/// [`Heap::remove`] refuses them.
+/// once, but some recorded positions are wrong. [`Heap::verify`] reports an element with a wrong
+/// position, and [`Heap::remove`] refuses to remove it.
 ///
 /// # Costs
 /// | operation | worst | usual |

@@ -87,7 +87,7 @@ impl From<DictError> for IdError {
 }
 
 /// An id allocator, which stores the free ids as ranges in a dictionary. It grants the smallest
-/// free id, or the lowest range of consecutive free ids.
+/// free id or, if a range is requested, the lowest free range that is long enough.
 ///
 /// No two free ranges touch or overlap, so with n outstanding grants there are at most n + 1 free
 /// ranges. Each grant makes room for this many ranges, so giving back one whole grant needs no
@@ -285,8 +285,9 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary and the count of ids ([`Violation::Count`]). Also verifies that the
-    /// free ranges are within this allocator's ids and do not touch ([`Violation::Order`]). O(f).
+    /// Verifies the dictionary and the number of taken ids ([`Violation::Count`]). Also verifies
+    /// that the free ranges are within this allocator's ids and do not touch
+    /// ([`Violation::Order`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

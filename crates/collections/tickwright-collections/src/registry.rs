@@ -127,7 +127,7 @@ where
         self.by_id.is_empty()
     }
 
-    /// Registers an object under its own id and address.
+    /// Registers an object by its id and by its address.
     ///
     /// # Errors
     /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], even if the registered object

@@ -159,7 +159,7 @@ impl<S: Store> Queue<S> {
     ///
     /// The worst-case cost depends on the structure:
     ///
-    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other trees;
+    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, and O(log n) in `RbTree`;
     /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
     /// - O(n) in a wheel. `peek` reads the timers of the first bucket until it finds a timer that
     ///   is due at the bucket's earliest tick. A bucket can cover thousands of ticks, so `peek` can
@@ -226,7 +226,7 @@ impl<S: Store> Queue<S> {
     }
 
     /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns for the
-    /// head's expiry and value. The key stays valid. `rearm` runs while the head is still linked
+    /// head's expiry and value. The key stays valid. When `rearm` runs, the head is still linked
     /// and the queue is consistent.
     ///
     /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))` keeps a periodic

@@ -1,9 +1,10 @@
 //! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) combines a
-//! family with a [`Store`](crate::storage::Store), which has the memory. Two other crates combine a
-//! family with their own memory: `tickwright` for threads, and `tickwright-mcu` for tasks.
+//! handles of type `P` and over records, which it reads and writes through [`Nodes`]. A
+//! [`Queue`](crate::Queue) combines a family with a [`Store`](crate::storage::Store), which has the
+//! memory. Two other crates combine a family with their own memory: `tickwright` for threads, and
+//! `tickwright-mcu` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>
@@ -75,7 +76,7 @@ impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
 /// 4. everything that the implementation and its records hold, except handles, is `Send` and
 ///    `Sync`, so they hold no `Cell` and no other pointer.
 pub unsafe trait Discipline<P: Handle>: Sized {
-    /// The record that the discipline keeps for each node.
+    /// The record that the discipline has for each node.
     type Record: Record<P>;
 
     /// The discipline without nodes. It is a constant, so that queues can be statics.
@@ -215,7 +216,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Whether [`for_each`](Self::for_each) visits the nodes in the order in which they leave.
     const VISITS_IN_ORDER: bool = false;
 
-    /// Calls `visit` for each linked node, in any order on which [`rank`](Self::rank) can rely.
+    /// Calls `visit` for each linked node. The order of the visits is free, but
+    /// [`rank`](Self::rank) must match it.
     fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P));
 
     /// Returns the rank of the linked node `p` among the nodes with the same expiry: the node with

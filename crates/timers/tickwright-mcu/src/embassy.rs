@@ -24,8 +24,8 @@
 //!
 //! # What differs from `embassy-time-queue-utils` 0.3.2
 //! - The list of timers is sorted, so an alarm visits only the due timers.
-//! - Timers of the same tick are woken in the order in which they were armed. A deadline that has
-//!   passed is due at once.
+//! - Timers of the same tick are woken in the order in which they were armed. A timer whose
+//!   deadline has passed is due at once.
 //! - [`Queue::schedule_wake`] returns `true` only if the next alarm might have changed, so a driver
 //!   sets its alarm less often. If a driver has lost an alarm, it finds the missed timers when a
 //!   timer with an earlier deadline is armed. With Embassy's queue it finds them when any timer is
@@ -82,8 +82,8 @@ static SLACK: AtomicU32 = AtomicU32::new(0);
 /// once, so the chip wakes less often.
 ///
 /// This is a free function, because the queue belongs to the time driver. The new slack takes
-/// effect when the driver sets its next alarm. The lateness of the alarm itself, and the time while
-/// interrupts are masked, come in addition.
+/// effect when the driver sets its next alarm. A timer can be late by more than the slack if the
+/// driver's alarm is late or interrupts are masked.
 #[cfg(feature = "slack")]
 pub fn set_slack(ticks: u32) {
     SLACK.store(ticks, Ordering::Relaxed);
@@ -115,9 +115,9 @@ impl Queue {
         self.0.schedule_wake(at, waker)
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. With [`set_slack`], the alarm can be
-    /// later than the next deadline by up to the slack.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. With [`set_slack`], the
+    /// alarm can be later than the next deadline by up to the slack.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         let next = self.0.next_expiration(now);
         #[cfg(feature = "slack")]

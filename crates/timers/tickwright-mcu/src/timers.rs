@@ -130,9 +130,9 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
         critical_section::with(|cs| work(&mut self.0.borrow_ref_mut(cs)))
     }
 
-    /// Does the work of the alarm's interrupt: takes each due timer in a separate critical section,
-    /// calls `fire` with the timer's value and expiry, and finally sets the alarm again. `fire`
-    /// runs with interrupts unmasked, and can arm, move and cancel timers.
+    /// Handles the alarm's interrupt: takes each due timer in a separate critical section, calls
+    /// `fire` with the timer's value and expiry, and finally sets the alarm again. `fire` runs with
+    /// interrupts unmasked, and can arm, move and cancel timers.
     ///
     /// `period` returns the number of ticks after which a timer is due again, or 0 for a timer that
     /// fires once. A periodic timer stays on a fixed grid, so its lateness does not accumulate. If

@@ -13,8 +13,8 @@
 //!
 //! On a target without compare-exchange (Cortex-M0, RISC-V without the A extension), the feature
 //! `critical-section` makes structures claim hooks in a critical section. Without that feature,
-//! threads cannot share hooks on such a target, and the compiler rejects programs that do
-//! ([`Shareable`]).
+//! threads cannot share hooks on such a target, and the compiler rejects a program that shares
+//! hooks ([`Shareable`]).
 //!
 //! The documentation of `HookQueue` in `tickwright-core` describes what happens when structures or
 //! nodes are dropped, when a structure is forgotten, and when a node is inserted twice.
@@ -50,7 +50,7 @@ pub unsafe trait Hooked: 'static {
     /// The name of the structure.
     const ID: &'static str;
 
-    /// The message for the abort of the process that happens when a pinned node is dropped while
+    /// The message that is printed when the process aborts because a pinned node was dropped while
     /// linked.
     const DROPPED: &'static str;
 }
@@ -253,13 +253,13 @@ fn abort(message: &str) -> ! {
     panic!("{message}");
 }
 
-/// Access to the records of the nodes that one structure owns.
+/// Gives access to the records of the nodes that one structure owns.
 pub struct HookNodes<F: Hooked> {
     _family: PhantomData<fn() -> F>,
 }
 
 impl<F: Hooked> HookNodes<F> {
-    /// Creates the access for one structure.
+    /// Creates the value through which one structure accesses its nodes' records.
     ///
     /// # Safety
     /// The structure does not share this value, and lends it only for as long as the structure

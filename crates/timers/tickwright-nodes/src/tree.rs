@@ -130,7 +130,7 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// of 2^64 nodes.
     const TOO_DEEP: Violation;
 
-    /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
+    /// Restores the balance after the leaf `p` was linked as a child of `parent`, or as the root.
     fn linked<P: Handle, R: Linked<P, Mark = Self::Mark>, N: Nodes<P, R>>(
         root: &mut Option<P>,
         nodes: &mut N,
@@ -151,8 +151,8 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// The violated rule of the balance.
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
-    /// Returns the height of a node with this mark and these children, in the way in which this
-    /// balance counts heights. Each child is given by its mark and its height. A missing child has
+    /// Returns the height of a node with this mark and these children. Each balance defines what it
+    /// counts as the height. Each child is given by its mark and its height. A missing child has
     /// height 0.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
 }
 
-/// The place at which [`detach`] has removed a node from the tree: paths through this place are now
+/// The place at which [`detach`] has removed a node from the tree. Paths through this place are now
 /// shorter by one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {

@@ -11,7 +11,7 @@ pub enum Violation {
     BackLink,
     /// A node is before a node with an earlier expiry.
     Order,
-    /// The head, tail, root or cached head does not match the links.
+    /// The stored head, tail, root or cached head does not match the links.
     Head,
     /// A red node has a red parent, or the root is red.
     RedRed,

@@ -1,5 +1,5 @@
-//! The cells in which dictionaries keep their own objects: an [`Arena`] that stores each record
-//! next to its object. Each key contains the identity of its arena.
+//! The cells in which a dictionary stores the objects that it owns. They are an [`Arena`] that
+//! stores each record next to its object. Each key contains the identity of its arena.
 
 #![forbid(unsafe_code)]
 

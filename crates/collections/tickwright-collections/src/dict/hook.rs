@@ -2,10 +2,10 @@
 //! can be anywhere in memory.
 //!
 //! An object can have several links, each for one dictionary at a time. At its first insert, a
-//! dictionary stores the offset of the link in the object, and it refuses objects whose link is at
-//! another offset. It can therefore compute the object's address from the link's address, and the
-//! link needs no pointer to its object. The user needs no unsafe code to describe where the link
-//! is.
+//! dictionary stores the offset of the link in the object. After that, it refuses objects whose
+//! link is at another offset. It can therefore compute the object's address from the link's
+//! address, and the link needs no pointer to its object. The user describes where the link is
+//! without unsafe code.
 //!
 //! When a link is dropped, inserted twice, offered to another dictionary or forgotten, the same
 //! happens as with a timer of a `HookQueue`.
@@ -41,8 +41,8 @@ unsafe impl<B: Balance> Hooked for InDict<B> {
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Link>() == 56);
 
-/// A field for your own struct, by which a dictionary links an object. A link can be in one
-/// dictionary at a time.
+/// A link is a field of your own struct, through which a dictionary links the struct. A link can be
+/// in one dictionary at a time.
 ///
 /// A link, and therefore also your struct, is `!Unpin`, because a dictionary holds a pointer to the
 /// link while it is linked.
@@ -77,7 +77,7 @@ impl<B: Balance> fmt::Debug for Link<B> {
     }
 }
 
-/// Returns the link of an object that a dictionary with this order uses.
+/// A trait that returns the link of an object. Dictionaries with this order use that link.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
     /// Returns the link of `object`, which must be the same field for all objects. If it is another
     /// field, the dictionary refuses the object with [`DictError::WrongLink`].

@@ -62,8 +62,9 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     /// Returns an empty dictionary that holds at most `capacity` entries and allocates nothing
-    /// after this call. Further inserts are refused with [`DictError::Full`]. A cell that has held
-    /// 2^31 - 1 entries is retired. Each retired cell lowers the capacity by one.
+    /// after this call. When it holds `capacity` entries, a further insert is refused with
+    /// [`DictError::Full`]. A cell that has held 2^31 - 1 entries is retired. Each retired cell
+    /// lowers the capacity by one.
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the cells cannot be allocated.

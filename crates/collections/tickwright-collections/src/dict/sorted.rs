@@ -22,7 +22,8 @@ pub enum Position<E> {
 }
 
 impl<E> Position<E> {
-    /// Returns the same position, in which `node` has replaced the entry by its node.
+    /// Returns the same position, in which the entry is replaced by the node that `find` returns
+    /// for it.
     #[inline]
     pub(super) fn try_map<P>(
         self,

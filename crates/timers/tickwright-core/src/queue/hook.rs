@@ -50,18 +50,18 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it by itself.
 ///
-/// A queue delivers `&Timer`. If you need the struct that contains the timer, make the payload
-/// refer to that struct, or make the rest of the struct the payload. The payload is shared while
-/// the timer is pending: only its atomics and cells can change.
+/// A queue delivers `&Timer`. To get from a delivered timer to your struct, make the struct the
+/// payload, or store a reference to the struct in the payload. While the timer is pending, the
+/// payload is shared, so only its atomics and cells can change.
 ///
 /// A timer is `!Unpin`, because a queue holds a pointer to the timer while the timer is pending.
 /// `insert` borrows the timer for as long as the queue exists. If a timer was inserted by
 /// `insert_pinned`, dropping it while it is pending aborts the process.
 ///
-/// A queue has one payload type. If that type is an enum whose variants refer to the struct around
-/// the timer, a struct can have two timers, and two kinds of structs can share a queue. (A struct
-/// that is not a static cannot refer to itself while it is created. In that case use an index or an
-/// id as the payload.)
+/// A queue has one payload type. That type can be an enum whose variants refer to the struct that
+/// contains the timer. In this way a struct can have two timers, and two kinds of structs can share
+/// a queue. (A struct that is not a static cannot refer to itself while it is created. In that case
+/// use an index or an id as the payload.)
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -186,8 +186,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Reject>(())
 /// ```
 ///
-/// A queue and its nodes can be statics. In firmware, code that masks the timer interrupt replaces
-/// the lock:
+/// A queue and its nodes can be statics. In this example a lock protects the queue. In firmware,
+/// code that masks the timer interrupt takes the place of the lock:
 ///
 /// ```
 /// use std::sync::Mutex;

@@ -27,14 +27,14 @@ use crate::structure::sorted;
 use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes, and so does an `Option<Key>`. When
-/// its timer has left the queue, the key is stale forever. A key is valid only in its own queue: in
-/// another queue it is stale or names another timer.
+/// its timer has left the queue, the key is stale forever. A key is valid only in the queue that
+/// returned it. In another queue the key is stale or names another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
 impl Key {
-    /// Returns the key as a number that is never 0, for C programs, traces and the data word of
-    /// epoll.
+    /// Returns the key as a number that is never 0, for use in C programs, in traces, or as the
+    /// data word of epoll.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
@@ -52,7 +52,7 @@ impl Key {
 
 const _: () = assert!(size_of::<Option<Key>>() == 8);
 
-/// The record that family `F` keeps for each timer.
+/// The record that family `F` has for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 /// The records of family `F`, and the payloads.
@@ -139,8 +139,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
-    /// lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound does
+    /// not allow this many.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.arena.missing(additional)?;
         if additional == 0 {
@@ -240,9 +240,9 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Returns the key of the first timer, pending or idle, in slot `from` or a later slot. The
-    /// slot of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. With
-    /// this function a caller can walk over all timers, and change any timer between two calls.
+    /// Returns the key of the first pending or idle timer in slot `from` or a later slot. The slot
+    /// of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. With this
+    /// function a caller can walk over all timers, and change any timer between two calls.
     #[must_use]
     pub fn next_key(&self, from: usize) -> Option<Key> {
         (from..self.store.arena.columns.len()).find_map(|at| self.store.arena.occupant(Idx::of(at)?)).map(Key)
@@ -307,7 +307,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// structure would have to search for such a timer, or knows too few of the next timers.
     /// Changes nothing. O(1).
     ///
-    /// With a million timers, the object that a caller keeps for a timer is seldom in the cache
+    /// With a million timers, the caller's object that belongs to a timer is seldom in the cache
     /// when the timer is delivered. If the caller prefetches each object about eight deliveries
     /// ahead, it does not wait for the object:
     ///
@@ -392,7 +392,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     /// Returns a queue that holds at most `capacity` timers and allocates nothing after this call.
-    /// Further inserts are refused with [`Reject::Full`].
+    /// When it holds `capacity` timers, a further insert is refused with [`Reject::Full`].
     ///
     /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
     /// one. To replace a retired slot, call [`reserve`](Self::reserve) at a time when an allocation
@@ -406,8 +406,8 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// Iterates over all pending timers in the order of delivery, in any structure: by expiry, and
+    /// with equal expiry by arrival. The queue does not change. The call takes O(n log n), and
     /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// ```

@@ -44,7 +44,7 @@ pub trait Store: sealed::Sealed {
     /// Returns the structure and the records.
     fn parts(&self) -> (&OrderOf<Self>, &Self::Nodes);
 
-    /// Returns mutable references to the structure and the records, and [`now`](Self::now).
+    /// Returns mutable references to the structure and to the records, and also [`now`](Self::now).
     fn parts_mut(&mut self) -> (&mut OrderOf<Self>, &mut Self::Nodes, Tick);
 
     /// Returns the number of pending timers.
@@ -100,7 +100,7 @@ pub type OrderOf<S> = <<S as Store>::Family as Family>::Of<<S as Store>::Handle>
 /// A timer's handle and its key.
 pub type Named<S> = (<S as Store>::Handle, <S as Store>::Key);
 
-/// The record that this structure keeps for each timer.
+/// The record that the store's structure has for each timer.
 pub type RecordOf<S> = <OrderOf<S> as Discipline<<S as Store>::Handle>>::Record;
 
 pub(crate) mod sealed {

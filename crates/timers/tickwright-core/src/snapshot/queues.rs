@@ -23,8 +23,8 @@ impl<Q> Drop for Draining<'_, Q> {
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T: PlainValue> SlabQueue<F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
     ///
     /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it takes
@@ -89,9 +89,9 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. An entry consists of the number of ticks until the
-    /// deadline, and of a plain value that `name` returns, by which the caller finds the timer
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. An entry consists of the number of ticks until
+    /// the deadline, and of a plain value that `name` returns, by which the caller finds the timer
     /// again. Returns the number of bytes written.
     ///
     /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it needs

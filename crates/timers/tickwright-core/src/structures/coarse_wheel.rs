@@ -64,8 +64,9 @@ mod geometry;
 ///   delay is far (see R under *Costs*).
 ///
 /// # Avoid when
-/// - deadlines must be exact to the tick: lateness is up to 8 ticks for delays from 63 ticks, up to
-///   64 for delays from 504, and so on ([`Geometry::lateness`]);
+/// - deadlines must be exact to the tick: a timer is up to 8 ticks late if its delay is 63 ticks or
+///   more, up to 64 ticks late if its delay is 504 ticks or more, and so on
+///   ([`Geometry::lateness`]);
 /// - the program does not know the time when it inserts: the wheel computes the delay from the time
 ///   that the program passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an
 ///   hour old selects a bucket as wide as the bucket for a delay of an hour;
@@ -83,8 +84,8 @@ mod geometry;
 ///   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 /// ```
 /// A bucket that has ended moves as a whole to the due list. The buckets move in the order in which
-/// they end. If two buckets end at the same tick, the wider bucket moves first. A node's expiry is
-/// fixed when it is inserted: no node moves from level to level.
+/// they end. If two buckets end at the same tick, the wider bucket moves first. The expiry of a
+/// node is fixed at its insert, because no node moves from level to level.
 ///
 /// *Why a timer is always late by a tick or more.* A bucket expires as a whole, and none of its
 /// timers is allowed to expire early. The bucket therefore expires at its end, which is the tick
@@ -133,9 +134,9 @@ mod geometry;
 /// # Invariants
 /// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
 /// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
-/// 1. Each bucket and the due list are doubly linked lists ([`Violation::BackLink`]) between its
-///    head and its tail ([`Violation::Head`]). Together these lists hold every pending node exactly
-///    once ([`Violation::Count`]).
+/// 1. Each bucket, and also the due list, is a doubly linked list ([`Violation::BackLink`]) from
+///    its head to its tail ([`Violation::Head`]). Together these lists hold every pending node
+///    exactly once ([`Violation::Count`]).
 /// 2. A bit of a level's bitmap is set if and only if the bucket of that bit holds a node
 ///    ([`Violation::Occupied`]).
 /// 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
@@ -175,7 +176,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
     const DEFAULT_TICK_NS: u64 = 1_000_000;
 }
 
-/// Far buckets: one for each bit of a tick.
+/// The number of far buckets: one for each bit of a tick.
 const POWERS: usize = 64;
 /// The level of a node in a far bucket.
 const FAR: u8 = u8::MAX - 1;
@@ -299,7 +300,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// Returns the level of the linked node `p`, or `None` when `p` is due or far. The bucket of
     /// `p` ends at [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. O(1).
     ///
-    /// For storages that re-arm a timer within its granule without a call to the wheel.
+    /// It is for storages that re-arm a timer within its granule without a call to the wheel.
     #[inline]
     pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
@@ -309,8 +310,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// Like [`insert`](Discipline::insert), but a timer whose deadline is at or before `now`
-    /// expires at `now + 1`, so the timer never leaves in the current pass. At `now = u64::MAX` no
-    /// tick follows, so the timer is due at once.
+    /// expires at `now + 1`, so the timer never leaves during the advance to `now`. At
+    /// `now = u64::MAX` no tick follows, so the timer is due at once.
     #[inline]
     pub fn insert_behind(
         &mut self,
@@ -394,7 +395,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Appends `p` to the list at `location`. Returns whether the next wake-up may have changed.
+    /// Appends `p` to the list at `location`. Returns whether the next wake-up might have changed.
     #[inline]
     fn push(
         &mut self,
@@ -459,7 +460,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
+    /// Moves all buckets that end at or before `until` to the due list, and sets the clock to
+    /// `until`.
     #[inline]
     fn collect_ended(&mut self, nodes: &mut impl View<P, Self>, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
@@ -734,9 +736,10 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
-        // The order among timers of the same expiry: the bucket of a higher level leaves before the
-        // buckets of lower levels, and far timers leave after the timers at the top level. Nodes of
-        // a far bucket that is being emptied leave after all others.
+        // Timers of the same expiry are visited in the order in which they leave: the bucket of a
+        // higher level leaves before the buckets of lower levels, and far timers leave after the
+        // timers at the top level. Nodes of a far bucket that is being emptied leave after all
+        // others.
         self.due.iter(nodes).for_each(&mut visit);
         let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
             levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));

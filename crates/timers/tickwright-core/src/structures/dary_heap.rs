@@ -43,7 +43,7 @@ use siblings::{earliest, pick};
 /// children per entry the structure is the textbook heap: a pop fills the root at once.
 ///
 /// # Choose when
-/// - deadlines are random, nothing is known about them, and most timers expire;
+/// - deadlines are random or unknown, and most timers expire;
 /// - memory is scarce, and the array is reserved in advance or bounded: a timer takes 28 bytes in a
 ///   slab (in a tree 32), and 32 to 40 bytes over hooks (in a tree 48);
 /// - the number of timers must have a strict bound: a queue in a static refuses timers when it is
@@ -104,9 +104,9 @@ use siblings::{earliest, pick};
 /// # Invariants
 /// 1. The array has one entry for each pending timer, and each entry names a node. The groups in
 ///    use are exactly those that hold entries ([`Violation::Count`]).
-/// 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
-///    the root can be a hole, and only with four children per entry and while a timer is pending
-///    ([`Violation::Head`]).
+/// 2. No entry is earlier than its parent in the order of (expiry, arrival)
+///    ([`Violation::HeapOrder`]). Only the root can be a hole, and only with four children per
+///    entry and while a timer is pending ([`Violation::Head`]).
 /// 3. An entry's node names the entry's cell ([`Violation::Position`]).
 /// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies that
 ///    each number is below the counter, and that a child's number differs from its parent's. To
@@ -232,8 +232,8 @@ where
     }
 }
 
-/// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// means that the node has no cell.
+/// The record of a node in a heap: its cell while it is linked. The first cell in use is `D - 1`,
+/// so the value 0 means that the node has no cell.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -338,7 +338,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         sequence
     }
 
-    /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
+    /// Removes the entry from `cell`, which must be in use. A removal from the root's cell leaves a
     /// hole, which the next insert fills.
     #[inline]
     pub(super) fn vacate(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
@@ -354,8 +354,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         if cell != last
             && let Some(p) = node
         {
-            // Both directions are needed: the last entry can come from another branch and be
-            // earlier than the parent of the cell.
+            // The last entry might have to sink or to rise, because it can come from another branch
+            // and be earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
@@ -413,8 +413,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// Returns the node of the entry in the `k`th cell from the root. A hole at the root is not
-    /// counted.
+    /// Returns the node of the entry in the `k`th cell from the root. If the root is a hole, its
+    /// cell is not counted.
     #[inline]
     pub(super) fn near_root(&self, k: usize) -> Option<P> {
         let at = k.checked_add(usize::from(self.hole)).filter(|&at| at < self.cells())?;

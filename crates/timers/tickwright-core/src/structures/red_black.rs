@@ -14,15 +14,15 @@ use crate::structure::{Family, Handle, Shape};
 ///
 /// # Choose when
 /// - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key
-///   is cheap;
+///   is cheap in this structure;
 /// - nodes must be part of the caller's own structs, and neither allocations nor operations in O(n)
 ///   are acceptable;
 /// - `peek` runs far more often than `insert`: use `RbTreeCached`, whose cached head takes one word
 ///   per queue.
 ///
 /// # Avoid when
-/// - timers mostly expire and few are cancelled: a heap has fewer levels than the tree, and its
-///   entries are adjacent in memory;
+/// - most timers expire and few are cancelled: a heap has fewer levels than the tree, and the
+///   heap's entries are adjacent in memory;
 /// - at most about ten timers are pending: a sorted list needs no rebalancing;
 /// - timers are allowed to be late by the width of a bucket: an insert into a [coarse
 ///   wheel](crate::CoarseWheel) walks no path.

@@ -96,8 +96,9 @@ impl<const N: usize> ConstGenericQueue<N> {
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each
+    /// due timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;

@@ -6,8 +6,8 @@
 //!   [ .. | item: record, owner, waker ]   [ .. | item ]     [ .. | item ]
 //!              10  <------------------------->  12  <------------> 40
 //! ```
-//! An item is a [`Timer`] of a [`SortedList`], 32 bytes on 32-bit targets. Storage that is all
-//! zeros represents a timer that is not pending (see the test `zeros_are_an_idle_timer`).
+//! An item is a [`Timer`] of a [`SortedList`] and takes 32 bytes on 32-bit targets. Storage that is
+//! all zeros represents a timer that is not pending (see the test `zeros_are_an_idle_timer`).
 
 use core::fmt;
 use core::task::Waker;
@@ -100,8 +100,9 @@ impl Queue {
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due
+    /// timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
             // Usually no further timer is due. The head of the list shows this without a pop.

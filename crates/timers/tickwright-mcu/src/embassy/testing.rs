@@ -140,7 +140,8 @@ pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>, i
         let mut random = Random::new(seed);
         let (tasks, log) = tasks(TASKS);
         let mut queue = make();
-        // Pairs of task and deadline, in the order of arming.
+        // The task and the deadline of each pending timer, in the order in which the timers were
+        // armed.
         let mut pending: Vec<(usize, u64)> = Vec::new();
         let mut now = 0;
         for _ in 0..400 {

@@ -1,5 +1,5 @@
-//! The tree of keys, whose nodes come from a pool. The tree does not access objects, only the
-//! numbers of their cells. It tells a [`Home`] which leaf contains the entry of each cell.
+//! The tree of keys, whose nodes come from a pool. The tree does not access objects. It stores only
+//! the indices of their cells. It tells a [`Home`] which leaf contains the entry of each cell.
 //!
 //! A node is a sorted array of keys. Each key has a child or, in a leaf, the cell of an object. A
 //! search never reads the first key of an inner node, because every key less than the second key
@@ -115,7 +115,7 @@ pub(super) struct Spot {
     pub(super) at: usize,
 }
 
-/// The tree, and the pool of its nodes. Handles count from 1.
+/// The tree, and the pool of its nodes. The indices of nodes count from 1.
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
@@ -563,8 +563,8 @@ impl<K: Copy + Ord> Tree<K> {
     }
 }
 
-/// A number of levels that a tree of 2^32 nodes cannot reach, because each inner node except the
-/// root has at least `LEAST` children.
+/// More levels than a tree of 2^32 nodes can have, because each inner node except the root has at
+/// least `LEAST` children.
 const DEEPEST: usize = 34;
 
 struct Checker<'t, K, V> {

@@ -19,7 +19,8 @@ const CACHED: usize = 1 << 14;
 /// A list whose entries move into the buckets of a rung.
 #[derive(Debug)]
 pub(super) struct Split {
-    /// The entries that have not been moved yet. The entries of `behind` follow those of `rest`.
+    /// The entries that have not been moved yet: first the entries of `rest`, then the entries of
+    /// `behind`.
     pub(super) rest: List,
     pub(super) behind: List,
     /// The first of the rungs that get the entries, or [`NO_RUNG`] if there are no entries.
@@ -49,7 +50,7 @@ impl Split {
         self.rest.len > 0
     }
 
-    /// Changes `rest`.
+    /// Replaces `rest`, and resets the other fields if no entries are left.
     #[inline]
     pub(super) fn set_rest(&mut self, rest: List) {
         self.rest = rest;

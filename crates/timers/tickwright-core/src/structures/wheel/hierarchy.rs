@@ -70,13 +70,13 @@ enum FastHead<const BUCKETS: usize> {
     NotDue,
     /// The head is the first node of this bucket of level 0, and is due at this tick.
     Ready(BucketNumber<BUCKETS>, Tick),
-    /// The head cannot be determined until nodes or the clock have moved, or the budget is used up.
+    /// To determine the head, nodes or the clock must move first; or the budget is used up.
     Unknown,
 }
 
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    /// The tick relative to which nodes are assigned to buckets. It is not later than the queue's
+    /// The tick from which the buckets of nodes are computed. It is not later than the queue's
     /// `now`, and not later than any pending expiry.
     pub(super) clock: Tick,
     len: usize,
@@ -169,7 +169,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop): reads no node.
+    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop), which reads no node.
     #[inline]
     fn fast_head(&self, now: Tick, budget: usize) -> FastHead<BUCKETS> {
         if budget == 0 || self.cascade.is_some() {
@@ -271,8 +271,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // A node that is the only one in its bucket is the head, and need not move to
-                    // level 0.
+                    // The only node of the bucket is the head, and need not move to level 0.
                     return Some(alone);
                 }
                 self.buckets.set_min(at, expiry);
