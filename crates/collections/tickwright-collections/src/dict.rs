@@ -329,8 +329,8 @@ impl<V> From<NotInserted<V>> for DictError {
 ///     (10)->(12)'->(30)->...     is between the two, in two comparisons
 /// ```
 /// The distance from the start of the object to the link is the same for all objects of a
-/// dictionary, so a link needs no pointer back to its object. A slab stores an object and its
-/// record in the same cell, because a search reads both.
+/// dictionary, so a link needs no pointer to its object. A slab stores an object and its record in
+/// the same cell, because a search reads both.
 ///
 /// # Costs
 /// | operation | worst | usual | comparisons |

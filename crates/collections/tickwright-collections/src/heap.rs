@@ -288,7 +288,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     fn take(&mut self, position: usize) -> Option<T> {
         self.at(position)?;
         let left = self.len() - 1;
-        // The new place of the last element, computed before the element moves.
+        // The new position of the last element is computed before the element moves.
         let to = match self.elements.last() {
             Some(last) if position <= left => Some(self.settled(position, last, left)),
             _ => None,

@@ -350,7 +350,7 @@ pub trait TimerQueue {
     /// The value that the caller stores: a payload in a slab, or a reference to the caller's node
     /// over hooks.
     type Value;
-    /// What the queue promises about order and lateness.
+    /// What the queue promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
     /// Returns the greatest `now` that was ever passed to this queue, or 0 if none was.

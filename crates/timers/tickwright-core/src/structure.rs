@@ -82,7 +82,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The discipline without nodes. It is a constant, so that queues can be statics.
     const NEW: Self;
 
-    /// What the discipline promises about order and lateness.
+    /// What the discipline promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
     /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure,
@@ -169,9 +169,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// Returns the head if it is due at `now`; the head stays linked. To find the head, the call
     /// might have to move nodes inside the structure; each move uses one unit of `budget`. When
-    /// `budget` is used up, it moves nothing more and returns `None`. If it returns `None` and
-    /// `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake) is later than
-    /// `now`.
+    /// `budget` is used up, the call stops moving nodes and returns `None`. If it returns `None`
+    /// and `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake) is later
+    /// than `now`.
     fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
@@ -185,7 +185,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Does what [`reschedule`](Self::reschedule) does for a node `p` that [`due`](Self::due) has
-    /// just returned for the same `now`. Nothing must have changed since that call.
+    /// just returned for the same `now`. The caller must not have changed anything since that call.
     fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let _ = self.reschedule(nodes, p, deadline, now);
     }

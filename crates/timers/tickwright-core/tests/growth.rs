@@ -26,7 +26,7 @@ fn looks<R>(work: impl FnOnce() -> R) -> (u64, R) {
     (LOOKS.get(), result)
 }
 
-/// A family that counts how often it looks up a record.
+/// A family that counts how often its structures look up a record.
 struct Counted<F>(PhantomData<F>);
 
 impl<F: Family> Family for Counted<F> {
@@ -225,7 +225,8 @@ fn in_a_slab<F: Family>() {
     }
 }
 
-/// Work on a queue over hooks, which returns how often it looked up a record.
+/// A function that works on a queue over hooks, and returns how often the structure looked up a
+/// record.
 type Work<'w, F> = &'w dyn Fn(HookQueue<'_, Counted<F>, u32>) -> u64;
 
 fn over_hooks<F: Family>() {

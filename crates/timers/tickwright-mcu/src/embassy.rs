@@ -92,7 +92,8 @@ pub fn set_slack(ticks: u32) {
 /// Returns the last tick for an alarm that must come at most `slack` ticks after `next`.
 #[cfg(feature = "slack")]
 fn within(next: u64, slack: u32) -> u64 {
-    // `u64::MAX` means that no timer is pending, so no deadline must become `u64::MAX`.
+    // `u64::MAX` means that no timer is pending, so the result for a real deadline must be less
+    // than `u64::MAX`.
     if next == u64::MAX { next } else { next.saturating_add(slack.into()).min(u64::MAX - 1) }
 }
 

@@ -98,10 +98,10 @@ pub trait Linked<P: Handle> {
     /// The mark of the balance.
     type Mark: Copy + PartialEq + Debug;
 
-    /// Returns the links, for reading.
+    /// Returns a shared reference to the links.
     fn links(&self) -> &Links<P, Self::Mark>;
 
-    /// Returns the links, for writing.
+    /// Returns a mutable reference to the links.
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 

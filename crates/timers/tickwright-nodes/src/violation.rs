@@ -7,7 +7,7 @@
 pub enum Violation {
     /// The number of nodes that can be reached by links is not the number of pending nodes.
     Count,
-    /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
+    /// A neighbor of a node does not point back to the node (`next`/`prev`, `child`/`parent`).
     BackLink,
     /// A node is before a node with an earlier expiry.
     Order,

@@ -90,7 +90,7 @@ pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 type Ptr<B> = HookPtr<InDict<B>>;
 
-/// The offset before the first insert.
+/// The value of `offset` before the first insert.
 const UNKNOWN: usize = usize::MAX;
 
 /// Access to the links and objects of one dictionary. Only [`HookDict`] creates this value.

@@ -177,7 +177,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// [`arm_at`](Self::arm_at).
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     #[inline]
     pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<(), KeyError>
     where
@@ -201,7 +201,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// timer stays idle.
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
         self.driven().disarm(key).map(drop)
     }
@@ -379,7 +379,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T> SlabQueue<F, T> {
-    /// Creates an empty queue with room for `capacity` timers. The queue allocates nothing more
+    /// Creates an empty queue with room for `capacity` timers. The queue does not allocate again
     /// until it has more than `capacity` timers.
     ///
     /// # Errors

@@ -283,7 +283,7 @@ pub struct TimerHeap<P, B, const D: usize, R = HeapRecord> {
     buffer: B,
     /// The number of entries.
     pub(super) len: usize,
-    /// The arrival number of the next insert.
+    /// The arrival number that the next insert takes.
     pub(super) next_sequence: u32,
     /// Whether the root's cell is empty, because the head was removed and nothing has been inserted
     /// since.

@@ -15,7 +15,7 @@ use tickwright_nodes::testing::Random;
 /// The numbers of the tasks that were woken, in order.
 pub(crate) type Log = Arc<Mutex<Vec<usize>>>;
 
-/// A task: its number, its waker, and storage like that of Embassy's executor.
+/// A task, which has a number, a waker, and the same storage as a task of Embassy's executor.
 pub(crate) struct Task {
     pub(crate) waker: Waker,
     item: *mut TimerQueueItem,

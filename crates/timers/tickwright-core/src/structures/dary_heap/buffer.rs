@@ -38,12 +38,12 @@ pub trait Arity {
     const LENT_ID: &'static str;
 }
 
-/// Two siblings of 16 bytes.
+/// Is aligned to the size of two siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]
 pub struct HalfLine;
 
-/// Four siblings of 16 bytes.
+/// Is aligned to the size of four siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(64)))]
 pub struct WholeLine;
@@ -120,7 +120,7 @@ impl<P: Handle> Entry<P> {
     }
 }
 
-/// The siblings below one entry.
+/// A group of cells: all children of one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Group<P, const D: usize>

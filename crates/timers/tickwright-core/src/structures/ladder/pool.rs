@@ -31,7 +31,7 @@ const CHUNKS: usize = 1 << (SEGMENT - BITS);
 const INDEX: u32 = CHUNK as u32 - 1;
 const BITS: u32 = CHUNK.trailing_zeros();
 
-/// Stands for "no chunk" in a link.
+/// The link that stands for "no chunk".
 const NONE: u32 = u32::MAX;
 
 /// A list of entries in the order in which they were appended.

@@ -32,7 +32,7 @@ pub(super) struct Split {
     pub(super) reads_records: bool,
 }
 
-/// An index that no rung has.
+/// Stands for "no rung" in [`Split::rung`].
 const NO_RUNG: usize = usize::MAX;
 
 impl Split {

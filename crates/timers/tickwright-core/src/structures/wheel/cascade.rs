@@ -131,8 +131,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Moves the nodes from `front` to `back`, including both, by walks from both ends of their
-    /// chain. The nodes have been in the same bucket and are now in no bucket; the clock is in that
-    /// bucket's granule. Returns the number of nodes.
+    /// chain. Before the call, the nodes were in the same bucket and have been taken out of it; the
+    /// clock is in that bucket's granule. Returns the number of nodes.
     ///
     /// ```text
     ///   front ->  a  b  c  d  e  f  <- back        a, b, c: to the tails of their buckets

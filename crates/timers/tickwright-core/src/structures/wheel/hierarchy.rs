@@ -226,7 +226,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Some(Due { handle: p, deadline: expiry, expiry })
     }
 
-    /// Unlinks the first node of a bucket of level 0. No cascade must be half done.
+    /// Unlinks the first node of a bucket of level 0. The caller ensures that no cascade is half
+    /// done.
     #[inline]
     fn pop_front(&mut self, nodes: &mut impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let chain = self.buckets.chain_mut(at);

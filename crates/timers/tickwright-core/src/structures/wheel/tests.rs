@@ -167,7 +167,7 @@ fn a_bound_that_has_come_is_settled_once() {
     assert!(moved < 4 * N as usize, "{moved} moves");
 }
 
-/// A queue can empty the wheel node by node without a search for the head.
+/// A queue that empties the wheel node by node need not search for each node.
 #[test]
 fn any_node_is_found_at_once() {
     let (wheel, nodes) = raw((1..=100).rev().map(|delay| (1 << 30) + delay));
