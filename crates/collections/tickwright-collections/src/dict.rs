@@ -473,7 +473,7 @@ pub trait Dictionary {
     /// is one.
     ///
     /// # Errors
-    /// If the hint is wrong, the errors of [`get`](Self::get). Without a hint, the call returns no
+    /// The errors of [`get`](Self::get) when the hint is wrong. Without a hint, the call returns no
     /// error.
     fn seek(
         &self,

@@ -14,9 +14,9 @@ pub trait HeapOrder<T> {
     /// Compares the ranks of two elements. The greatest element is popped first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Records the position of an element in the element. The position is between 1 (the head) and
-    /// the heap's length, or 0 when the element leaves the heap. The call must not panic, and must
-    /// not change the element's rank.
+    /// Stores the position of an element in the element itself. The position is between 1 (the
+    /// head) and the heap's length, or 0 when the element leaves the heap. The call must not panic,
+    /// and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }

@@ -109,7 +109,7 @@ impl From<DictError> for IdError {
 /// | operation | worst | usual |
 /// |---|---|---|
 /// | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
-/// | `take_range` | O(f): walks to the first long enough range | O(1) if it is the first range |
+/// | `take_range` | O(f): walks to the first sufficient range | O(1) if it is the first range |
 /// | `is_taken` | O(log f) | the same |
 #[derive(Debug)]
 pub struct Ids<D> {

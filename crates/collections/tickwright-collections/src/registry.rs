@@ -130,8 +130,8 @@ where
     /// Registers an object by its id and by its address.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], even if the registered object
-    /// is `object` itself; or the error of a dictionary.
+    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`] when a registered object has
+    /// this id or address, even if it is `object` itself. Otherwise the error of a dictionary.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -195,8 +195,8 @@ where
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// Returns the last object that begins at or below this address. Compare with the object's
-    /// length to find out whether the address is within the object.
+    /// Returns the last object that begins at or below this address. To find out whether the
+    /// address is within the object, compare it with the object's end.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()

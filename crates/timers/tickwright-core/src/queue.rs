@@ -432,7 +432,7 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
 impl<S: Store> Driven<'_, S> {
-    /// Fails to compile if a family is granular and implements [`Exact`].
+    /// This constant does not compile if a family is granular and implements [`Exact`].
     pub(super) const IS_EXACT: () = assert!(
         matches!(OrderOf::<S>::ORDER, Order::Exact),
         "a family that is not `Order::Exact` implements `Exact`"

@@ -180,8 +180,8 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
 }
 
 /// Asserts that the cost of `work` on `MANY` timers is at most about `MANY / FEW` times the cost on
-/// `FEW` timers. A factor of two more is allowed, because some costs also grow with the logarithm,
-/// and some structures work differently when there are many timers.
+/// `FEW` timers. Twice this cost is allowed, because some costs also grow with the logarithm of the
+/// number, and some structures work differently when there are many timers.
 fn grows_linearly(what: &str, work: impl Fn(usize) -> u64) {
     let (few, many) = (work(FEW), work(MANY));
     let most = (2 * (MANY / FEW) as u64) * few.max(FEW as u64);

@@ -12,7 +12,7 @@
 //!
 //! | queue | where the timers are | how many |
 //! |---|---|---|
-//! | [`queue_integrated::Queue`] | in the tasks: 8 words each | one a task |
+//! | [`queue_integrated::Queue`] | in the tasks, 8 words each | one per task |
 //! | [`queue_generic::ConstGenericQueue`] | in the queue, for any executor | `N` |
 //!
 //! Finding the next alarm takes O(1) in both queues. In the integrated queue waking a task takes

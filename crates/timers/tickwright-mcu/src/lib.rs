@@ -30,11 +30,11 @@
 //! # on_interrupt();
 //! ```
 //!
-//! | a program has | it takes |
+//! | a program has | it uses |
 //! |---|---|
 //! | values to deliver: functions, messages, wakers | [`SlotTimers`]: `N` slots in one static |
-//! | structs with timers in them, as in C | [`HookTimers`]: each [`Timer`] is a static, or in one |
-//! | a queue and an alarm of its own | [`Widened`]: a counter of 16 bits as a clock of 64 |
+//! | structs with timers in them, as in C | [`HookTimers`]: each [`Timer`] is part of a static |
+//! | its own queue and alarm | [`Widened`]: a 64-bit clock, read from a narrower counter |
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section

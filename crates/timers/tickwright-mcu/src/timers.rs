@@ -73,9 +73,9 @@ pub trait Chip {
     fn alarm_in(&mut self, ticks: Tick);
 }
 
-/// The timers of a program, as a static. The alarm's interrupt and the main program share them by
-/// means of the critical section that the program provides. The two forms are [`SlotTimers`] and
-/// [`HookTimers`].
+/// The timers of a program, for use as a static. The alarm's interrupt and the main program share
+/// them by means of the critical section that the program provides. The two forms are
+/// [`SlotTimers`] and [`HookTimers`].
 pub struct FirmwareTimers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
 
 /// Timers in `N` slots that are part of the static. Each timer has a value, such as a function, a

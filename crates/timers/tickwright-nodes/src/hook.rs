@@ -207,8 +207,8 @@ impl<F: Hooked> Hook<F> {
     /// wrong owner.
     ///
     /// # Safety
-    /// 1. Until the word is correct again, the only operation on the structure that owns the node
-    ///    is a check.
+    /// 1. Until the word is correct again, the caller does nothing with the structure that owns the
+    ///    node except check it.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub unsafe fn set_owner(&self, owner: u32) -> u32 {

@@ -213,8 +213,8 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Fails to compile in a program that creates a dictionary on a target where dictionaries
-    /// cannot draw an identity.
+    /// This constant does not compile in a program that creates a dictionary on a target where
+    /// dictionaries cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \

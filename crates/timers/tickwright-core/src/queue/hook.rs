@@ -211,7 +211,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
 /// | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
 /// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
-/// | the queue is forgotten | its nodes stay marked as linked | the same, and dropping one aborts |
+/// | the queue is forgotten | its nodes stay marked as linked | the same; dropping a node aborts |
 ///
 /// The nodes of a queue that was forgotten (`mem::forget`) cannot be inserted into any queue again.
 ///
@@ -302,8 +302,8 @@ unsafe impl<F: Family, T: Sync> Send for Hooks<'_, F, T> where InQueue<F>: Share
 unsafe impl<F: Family, T: Sync> Sync for Hooks<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
-    /// Fails to compile in a program that creates a queue on a target where queues cannot draw an
-    /// identity.
+    /// This constant does not compile in a program that creates a queue on a target where queues
+    /// cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \

@@ -336,7 +336,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// | ladder | exactly the timer `k` places after the head, up to the end of its sorted run |
     /// | flat | exactly the timer `k` places after the head |
     /// | heaps, fixed delay | a timer near the root, or the first timer of a delay |
-    /// | lists, trees, wheels | `None`: they would follow links from timer to timer |
+    /// | lists, trees, wheels | `None`, because they would have to follow links |
     #[inline]
     #[must_use]
     pub fn upcoming(&self, k: usize) -> Option<(Key, &T)> {

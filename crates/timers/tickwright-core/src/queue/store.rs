@@ -21,13 +21,14 @@ pub trait Store: sealed::Sealed {
     /// The records of all timers.
     type Nodes: Nodes<Self::Handle, RecordOf<Self>>;
 
-    /// What the queue returns to name a pending timer.
+    /// The key that the queue returns for a pending timer.
     type Key: Copy + Eq + Debug;
 
-    /// What the caller gives to the queue.
+    /// The value that the caller passes to an insert.
     type Value;
 
-    /// What the caller passes to name a timer: a key, or a reference to the caller's own timer.
+    /// The name by which the caller refers to a timer: a key, or a reference to the caller's own
+    /// timer.
     type Name<'n>: Copy
     where
         Self: 'n;

@@ -123,9 +123,10 @@ mod geometry;
 /// | pop | O(1), after O(L (B + 1) + R) when `now` advances | O(1) | 2 |
 /// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 ///
-/// B is at most L * `BUCKETS`, however many timers are pending. In the costs of insert, remove and
-/// pop, only R therefore grows with the number of pending timers. A timer is far if its delay is
-/// 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. If a queue has no far timers, R = 0.
+/// B is at most L * `BUCKETS`, however many timers are pending. R is therefore the only term in the
+/// costs of insert, remove and pop that grows with the number of pending timers. A timer is far if
+/// its delay is 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. If a queue has no far
+/// timers, R = 0.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
 /// 32-bit targets). The queue itself takes 5 KiB (slab) or 10 KiB (hooks); on 32-bit targets it
@@ -149,9 +150,9 @@ mod geometry;
 /// 5. Expiries never decrease along the due list ([`Violation::Order`]).
 /// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
 /// 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
-///    node's last granule: its deadline rounded *down* at the top level. While `clock` is at the
-///    end of a far bucket, the nodes still in the bucket wait to be inserted again
-///    ([`Violation::Bucket`]).
+///    start of the node's last granule, which is the node's deadline rounded *down* at the top
+///    level. While `clock` is at the end of a far bucket, the nodes still in the bucket wait to be
+///    inserted again ([`Violation::Bucket`]).
 ///
 /// # Order
 /// Timers leave by expiry. Within a bucket the order is first in, first out. If several buckets end

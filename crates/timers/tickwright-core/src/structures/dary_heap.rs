@@ -55,7 +55,7 @@ use siblings::{earliest, pick};
 ///   array (once every 72 minutes at a million calls per second);
 /// - the heap must not access the nodes of other timers: each move of an entry writes the entry's
 ///   node;
-/// - the program iterates over timers in order of delivery: the array is not in this order.
+/// - the program iterates over timers in the order of delivery: the array is not in that order.
 ///
 /// # Layout
 /// ```text

@@ -120,8 +120,8 @@ use crate::structure::{Family, Handle, Shape};
 /// With a budget of n, an advance moves and delivers at most n timers. If the first bucket has more
 /// than n timers, only its first n timers enter the run. To find these timers, the advance reads
 /// the whole bucket, which has up to 64 entries (up to 256 if it is mixed and all its entries are
-/// due at one tick). Of N timers, at most N/4 entries are dead, plus N/16 while a purge is running,
-/// and somewhat more if N is small.
+/// due at one tick). With N timers, at most N/4 entries are dead, or N/4 + N/16 while a purge is
+/// running, and somewhat more if N is small.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`), and 11 bytes for entries. If there are
 /// more than 36 timers, the queue also takes 37 bytes per timer plus 4 to 11 KiB for lists, rungs

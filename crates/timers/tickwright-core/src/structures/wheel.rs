@@ -90,7 +90,7 @@ use crate::structure::{Family, Handle, Shape};
 /// |---|---|---|---|
 /// | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
 /// | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
-/// | 69990 | 17 5 38 | This one is entered too. Digit 0 differs, and is 48. | level 0, bucket 48 |
+/// | 69990 | 17 5 38 | That bucket is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
 /// | 70000 | 17 5 48 | It is due and leaves. | no bucket |
 ///
 /// Each bucket is entered when its earliest timer is due. For the two buckets in the table, these

@@ -105,8 +105,8 @@ impl<P: Handle> Ladder<P> {
         if len <= SORTED {
             return self.enter_short(nodes, (last, bucket), range, budget);
         }
-        // This bucket is after the clock's tick. It is not divided with the last free rungs,
-        // because timers that arrive for ticks before the bucket can need a rung.
+        // This bucket is after the clock's tick. The last free rungs are not used for it, because
+        // timers that arrive for ticks before the bucket can need a rung.
         if first > now && last >= AHEAD - 1 {
             return false;
         }

@@ -137,7 +137,7 @@ impl<P: Handle> Ladder<P> {
         _slots: PhantomData,
     };
 
-    /// Returns the number of entries that no pending timer needs.
+    /// Returns the number of dead entries, which no pending timer needs.
     #[inline]
     pub(super) const fn dead(&self) -> usize {
         self.entries.saturating_sub(self.live as usize - self.run.len())
@@ -357,10 +357,10 @@ impl<P: Handle> Ladder<P> {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// If a tick has timers both in the run and in a bucket, moves its timers from the run back to
-    /// that bucket. If the run was filled from a rung that divides arrivals, the bucket is in this
-    /// rung. The function adds no rung, because a program could otherwise use up the rungs, by
-    /// filling the run with timers of one tick again and again, each time at an earlier tick.
+    /// If a tick has timers both in the run and in a bucket, moves the tick's timers from the run
+    /// back to that bucket. If the run was filled from a rung that divides arrivals, the bucket is
+    /// in this rung. The function adds no rung, because a program could otherwise use up the rungs,
+    /// by filling the run with timers of one tick again and again, each time at an earlier tick.
     pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()
