@@ -538,8 +538,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // The range is empty unless the first entry is also within the other bound. If it is, the
-        // last entry does not come before the first entry.
+        // If the first entry is not within the other bound, the range is empty. Otherwise the last
+        // entry does not come before the first entry.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),

@@ -106,9 +106,9 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// ```
 ///
 /// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element is
-/// popped first, as in `std`'s `BinaryHeap`. Use it for other work that is ordered by rank, such as
-/// requests. Equal elements are popped in any order. If their order matters, the comparator must
-/// also compare an arrival number.
+/// popped first, as in `std`'s `BinaryHeap`. Use a `Heap` for other work that is ordered by rank,
+/// such as requests. Equal elements are popped in any order. If their order matters, the comparator
+/// must also compare an arrival number.
 ///
 /// # Invariants
 /// 1. No element is greater than its parent, but an element and its parent can be equal
@@ -117,13 +117,13 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 ///    element that was removed records 0.
 ///
 /// # User code
-/// An operation first finds the path along which elements must move, by comparisons only. Then it
-/// moves the elements, and finally it calls [`HeapOrder::placed`]. The bits of the lower position's
-/// number encode the path between two positions, so the path needs no storage. If the comparator
-/// panics, the heap has not changed. If the comparator contradicts itself, the heap still contains
-/// every element exactly once. If `placed` panics, the heap still contains every element exactly
-/// once, but some recorded positions are wrong. [`Heap::verify`] reports an element with a wrong
-/// position, and [`Heap::remove`] refuses to remove it.
+/// An operation first finds the path along which elements must move, by comparisons only. Then the
+/// operation moves the elements, and finally it calls [`HeapOrder::placed`]. The bits of the lower
+/// position's number encode the path between two positions, so the path needs no storage. If the
+/// comparator panics, the heap has not changed. If the comparator contradicts itself, the heap
+/// still contains every element exactly once. If `placed` panics, the heap still contains every
+/// element exactly once, but some recorded positions are wrong. [`Heap::verify`] reports an element
+/// with a wrong position, and [`Heap::remove`] refuses to remove it.
 ///
 /// # Costs
 /// | operation | worst | usual |

@@ -31,7 +31,7 @@ impl From<DictError> for RegistryError {
 }
 
 /// A registry of objects, such as threads, tasks or memory areas, which finds each object by its id
-/// and by its address. It consists of two dictionaries.
+/// and by its address. A registry consists of two dictionaries.
 ///
 /// Ids and addresses are unique. An object is in both dictionaries or in neither.
 /// [`around`](Self::around) returns the last object at or below an address, so that a caller can
@@ -82,7 +82,7 @@ impl From<DictError> for RegistryError {
 ///
 /// # Costs
 /// Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
-/// each dictionary. They allocate only when a slab grows.
+/// each dictionary. These calls allocate only when a slab grows.
 ///
 /// If a comparison panics while an object is being registered, the object might be only in the
 /// dictionary by ids, in which case `check` returns [`Violation::Count`]. The id and the address of

@@ -16,8 +16,8 @@ pub type Span = u64;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Order {
-    /// Timers are due exactly at `max(deadline, now at insert)`. They are delivered by expiry, and
-    /// with equal expiry by arrival.
+    /// Timers are due exactly at `max(deadline, now at insert)`. Timers are delivered by expiry,
+    /// and with equal expiry by arrival.
     Exact,
     /// Timers are due at the end of a bucket, at most
     /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is the
@@ -84,7 +84,8 @@ pub struct Expired<K, V> {
     pub key: K,
     /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
-    /// The tick at which the timer was due in this structure. It is never before `deadline`.
+    /// The tick at which the timer was due in this structure. The expiry is never before
+    /// `deadline`.
     pub expiry: Tick,
     /// The value that the caller gave to the queue.
     pub value: V,
@@ -153,8 +154,9 @@ impl From<Claimed> for Reject {
     }
 }
 
-/// The error of a refused insert. It contains the unchanged value (clause 13). It implements
-/// `Error` if the value is `Debug`; for other values, use `map_err(|rejected| rejected.reason)`.
+/// The error of a refused insert. The error contains the unchanged value (clause 13). `Rejected`
+/// implements `Error` if the value is `Debug`; for other values, use
+/// `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
     /// The reason for the refusal.
@@ -230,8 +232,8 @@ error_texts! { KeyError:
 ///    far.
 /// 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 /// 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()`, so no
-///    wake-up is missed. It is `None` if and only if no timer is pending. After a complete advance
-///    it is later than `now()`, so a driver does not spin.
+///    wake-up is missed. `next_wake()` is `None` if and only if no timer is pending. After a
+///    complete advance `next_wake()` is later than `now()`, so a driver does not spin.
 /// 10. `head_change_is_reported`: an insert, remove or reschedule through
 ///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. The
 ///     operation is allowed to report a change although `next_wake()` stays the same, but must not
@@ -263,15 +265,16 @@ error_texts! { KeyError:
 ///     event log as a pop and an insert. In contrast to a pop and an insert, the key stays valid
 ///     and nothing is freed.
 /// 20. `len_counts_what_is_pending`: `len()` is correct after every operation.
-/// 21. `clear_empties`: `clear()` removes every timer and makes all keys stale. It does not change
-///     `now()`, and frees no memory.
+/// 21. `clear_empties`: `clear()` removes every timer and makes all keys stale. The call does not
+///     change `now()`, and frees no memory.
 /// 22. `idle_timers_keep_their_keys`: a timer of a slab can be idle, which means that it is in the
-///     queue but not pending. Its key is valid until the timer is removed. `arm` makes an idle
-///     timer pending; `disarm` and `pop_and_keep` make a pending timer idle. An idle timer is never
-///     due, is not counted by `len()`, and takes no time in other operations. Its memory stays
-///     allocated, so that `arm` never fails for lack of memory. Operations on pending timers refuse
-///     the key of an idle timer with [`KeyError::Idle`]. A caller-owned timer is idle while it is
-///     not in a queue; its key is then [`KeyError::Stale`] in every queue.
+///     queue but not pending. The key of such a timer is valid until the timer is removed. `arm`
+///     makes an idle timer pending; `disarm` and `pop_and_keep` make a pending timer idle. An idle
+///     timer is never due, is not counted by `len()`, and takes no time in other operations. The
+///     memory of an idle timer stays allocated, so that `arm` never fails for lack of memory.
+///     Operations on pending timers refuse the key of an idle timer with [`KeyError::Idle`]. A
+///     caller-owned timer is idle while it is not in a queue; its key is then [`KeyError::Stale`]
+///     in every queue.
 ///
 /// # Order, by example
 ///

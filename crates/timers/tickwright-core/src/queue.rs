@@ -180,7 +180,7 @@ impl<S: Store> Queue<S> {
     }
 
     /// Returns the timer that leaves after the head. A tickless driver that defers a low-priority
-    /// head sets its alarm for this timer. In the worst case it costs as much as
+    /// head sets its alarm for this timer. In the worst case the call costs as much as
     /// [`peek`](Self::peek).
     #[must_use]
     #[inline]
@@ -189,10 +189,10 @@ impl<S: Store> Queue<S> {
         self.pending(order.second(nodes)?)
     }
 
-    /// Returns the exact expiry of the head. It costs as much as [`peek`](Self::peek), except in a
-    /// wheel. In a wheel it is O(1), unless a timer that was due at the first bucket's earliest
-    /// tick has been removed or moved. In that case it can cost as much as `peek`.
-    /// [`next_wake`](Self::next_wake) is always cheap.
+    /// Returns the exact expiry of the head. The call costs as much as [`peek`](Self::peek), except
+    /// in a wheel. In a wheel the call takes O(1), unless a timer that was due at the first
+    /// bucket's earliest tick has been removed or moved. In that case the call can cost as much as
+    /// `peek`. [`next_wake`](Self::next_wake) is always cheap.
     #[must_use]
     #[inline]
     pub fn next_expiry(&self) -> Option<Tick> {
@@ -201,9 +201,9 @@ impl<S: Store> Queue<S> {
     }
 
     /// Returns the tick for which to set an alarm. The tick is never later than
-    /// [`next_expiry`](Self::next_expiry), and is cheap to compute. In a wheel it can be earlier
-    /// than `next_expiry`. In that case nothing is due at the tick, and an advance to the tick
-    /// makes the result later.
+    /// [`next_expiry`](Self::next_expiry), and is cheap to compute. In a wheel the tick can be
+    /// earlier than `next_expiry`. In that case nothing is due at the tick, and an advance to the
+    /// tick makes `next_wake` later.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Option<Tick> {

@@ -169,8 +169,8 @@ pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     }
 }
 
-/// Computes the CRC-32 of Ethernet. It uses no table, because a snapshot is short and a table would
-/// take flash.
+/// Computes the CRC-32 of Ethernet. The function uses no table, because a snapshot is short and a
+/// table would take flash.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for &byte in bytes {

@@ -79,7 +79,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// The record that the discipline has for each node.
     type Record: Record<P>;
 
-    /// The discipline without nodes. It is a constant, so that queues can be statics.
+    /// The discipline without nodes. This value is a constant, so that queues can be statics.
     const NEW: Self;
 
     /// What the discipline promises about the order and the lateness of deliveries.

@@ -33,7 +33,7 @@
 //! - A timer with the deadline `u64::MAX` ("never") takes no room, and does not block a later timer
 //!   of its task.
 //! - If a generic queue has no room for a timer, it wakes the timer's task, so that the task tries
-//!   again. It drops no other timer and wakes no other task early.
+//!   again. The queue drops no other timer and wakes no other task early.
 //! - `schedule_wake_queue_item` requires `'static` storage, because the queue stores a pointer to
 //!   it.
 //! - When a queue is dropped or replaced, it unlinks its tasks, so that their next timers work.

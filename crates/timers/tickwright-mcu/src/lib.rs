@@ -40,8 +40,8 @@
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
 //! for the crate `critical-section`. Most chip crates have a feature that provides one. For tests
 //! on a computer, add a dev-dependency on `critical-section` with the feature `std`. The folder
-//! `firmware/template` is a complete project that you can copy. It has several periodic timers, and
-//! cancels a timer.
+//! `firmware/template` is a complete project that you can copy. That program has several periodic
+//! timers, and cancels a timer.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

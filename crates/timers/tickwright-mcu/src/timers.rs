@@ -276,8 +276,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
 }
 
 impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
-    /// Arms a timer that is due `ticks` ticks from now. If it is already pending, changes its
-    /// deadline.
+    /// Arms a timer that is due `ticks` ticks from now. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
     /// As [`arm_at`](Self::arm_at).
@@ -286,8 +286,8 @@ impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
         self.arm_at(timer, deadline)
     }
 
-    /// Arms a timer that is due at the tick `deadline`. If it is already pending, changes its
-    /// deadline.
+    /// Arms a timer that is due at the tick `deadline`. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
     /// [`Reject::WrongQueue`] if the timer is pending in another queue.

@@ -51,7 +51,7 @@ pub use slots::Arena;
 #[cfg(feature = "alloc")]
 pub use vectors::{ApartColumns, Records, TogetherColumns};
 
-/// The index of a slot. It is never 0, so that an optional index takes four bytes.
+/// The index of a slot. An index is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Idx(NonZeroU32);
@@ -169,8 +169,8 @@ pub const GENERATIONS: u32 = u32::MAX >> 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The greatest number of slots. It is limited because an index is a `u32`, and 0 stands for no
-/// slot.
+/// The greatest number of slots. The number is limited because an index is a `u32`, and 0 stands
+/// for no slot.
 pub const MOST: usize = u32::MAX as usize - 1;
 
 /// Returns the number of slots that are needed for `total` values, `retired` retired slots and

@@ -203,8 +203,8 @@ impl<F: Hooked> Hook<F> {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word, and returns the old word. It is for tests of code that detects a
-    /// wrong owner.
+    /// Writes the owner word, and returns the old word. The function is for tests of code that
+    /// detects a wrong owner.
     ///
     /// # Safety
     /// 1. Until the word is correct again, the caller does nothing with the structure that owns the
@@ -263,7 +263,7 @@ impl<F: Hooked> HookNodes<F> {
     ///
     /// # Safety
     /// The structure does not share this value, and lends it only for as long as the structure
-    /// itself is borrowed. It ensures that each handle that is passed to this value
+    /// itself is borrowed. The structure ensures that each handle that is passed to this value
     /// 1. was made from a live reference to the hook, or to an object that contains the hook;
     /// 2. points at a hook that the structure has claimed and not released since, so the hook stays
     ///    where it is. The hook is either borrowed for as long as the structure lives, or pinned;

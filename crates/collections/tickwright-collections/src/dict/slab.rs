@@ -74,8 +74,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(dictionary)
     }
 
-    /// Does what [`balanced`](Self::balanced) does, but new cells start after generation `last`. It
-    /// is for tests of retirement.
+    /// Does what [`balanced`](Self::balanced) does, but new cells start after generation `last`.
+    /// The function is for tests of the retirement of cells.
     #[cfg(test)]
     fn with_last_generation(order: O, last: u32) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(last)) }

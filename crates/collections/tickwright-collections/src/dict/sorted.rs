@@ -9,8 +9,8 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::tree::{Balance, Left, Right};
 use tickwright_nodes::{Handle, Nodes};
 
-/// The position at which a dictionary inserts an object. It is an argument of
-/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned).
+/// The position at which a dictionary inserts an object.
+/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned) takes a position as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position<E> {
     /// After all entries with an equal key. The search starts at the given entry, if there is one.

@@ -453,8 +453,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Ok(nodes.filter_map(|p| self.pending(p)))
     }
 
-    /// Calls `visit` with each pending timer, in any order. It takes O(n), and in wheels O(n +
-    /// buckets).
+    /// Calls `visit` with each pending timer, in any order. The call takes O(n), and in wheels
+    /// O(n + buckets).
     pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
         self.store.order.for_each(&self.store.nodes, |p| {
             if let Some(pending) = self.pending(p) {

@@ -120,8 +120,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Self::after_generation(0)
     }
 
-    /// Does what [`new`](Self::new) does, but new slots start after generation `last`. It is for
-    /// tests of retirement.
+    /// Does what [`new`](Self::new) does, but new slots start after generation `last`. The function
+    /// is for tests of the retirement of slots.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     #[must_use]
@@ -152,10 +152,10 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
     /// Removes the timers for which `keep` returns false.
     ///
-    /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
-    /// the timers removed before the panic stay removed, and the others stay pending; a driver must
-    /// then read `next_wake()` again. The call takes O(slots), plus one [`remove`](Self::remove)
-    /// for each removed timer.
+    /// The function calls `keep` once for each pending timer, in the order of their slots. If
+    /// `keep` panics, the timers removed before the panic stay removed, and the others stay
+    /// pending; a driver must then read `next_wake()` again. The call takes O(slots), plus one
+    /// [`remove`](Self::remove) for each removed timer.
     pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
         let _ = self.driven().retain(keep);
     }
@@ -273,8 +273,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Prefetches the memory of the timer that `key` names, without waiting for the memory. Every
-    /// key is allowed, including stale keys, and nothing changes. It costs one or two instructions,
-    /// and none on targets without a prefetch instruction.
+    /// key is allowed, including stale keys, and nothing changes. The call costs one or two
+    /// instructions, and none on targets without a prefetch instruction.
     ///
     /// With a million timers, a re-arm or a removal spends most of its time waiting until the
     /// timer's memory is in the cache. If a caller knows the keys of its next operations, it can
@@ -362,8 +362,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
     /// Does what [`pop_expired`](Self::pop_expired) does, but moves at most `budget` timers inside
     /// the structure, and subtracts the number of moved timers from `budget`. When the budget is
-    /// used up, it returns `None` although a timer might be due. In that case call it again with a
-    /// new budget.
+    /// used up, it returns `None` although a timer might be due. In that case call the function
+    /// again with a new budget.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.update_now(now);
         self.pop_within(budget)

@@ -27,8 +27,8 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     /// expiry by arrival. The queue does not change. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
     ///
-    /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it takes
-    /// O(n log n), and allocates 24 bytes per timer until it returns.
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call takes O(n log n), and allocates 24 bytes per timer until it returns.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
@@ -94,9 +94,10 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     /// the deadline, and of a plain value that `name` returns, by which the caller finds the timer
     /// again. Returns the number of bytes written.
     ///
-    /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it needs
-    /// the feature `alloc`, takes O(n log n), and allocates 24 bytes per timer until it returns.
-    /// Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these structures.
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call needs the feature `alloc`, takes O(n log n), and allocates 24 bytes per timer until it
+    /// returns. Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these
+    /// structures.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].

@@ -144,7 +144,7 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap of at most `CAP` timers, in the queue itself. It never allocates, and a
+/// The `D`-ary heap of at most `CAP` timers, in the queue itself. The heap never allocates, and a
 /// constant expression can create it. `D` is 2 or 4.
 ///
 /// A queue that [`HookQueue::new`] creates is all zeros, so a static queue lies in `.bss` and takes

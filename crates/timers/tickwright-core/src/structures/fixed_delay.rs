@@ -400,7 +400,8 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Gives the nodes the arrival numbers 0, 1, ... in their order, when the counter is used up.
-    /// It moves all nodes in order into one chain, and then appends each node to its old list.
+    /// The function moves all nodes in order into one chain, and then appends each node to its old
+    /// list.
     #[cold]
     fn renumber(&mut self, nodes: &mut impl View<P, Self>) {
         let (mut first, mut last) = (None, None);

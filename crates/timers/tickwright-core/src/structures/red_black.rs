@@ -7,8 +7,8 @@ use crate::contract::Violation;
 use crate::layout::Apart;
 use crate::structure::{Family, Handle, Shape};
 
-/// The red-black tree without a cached head, as the type argument of a queue. It walks down from
-/// the root to find its head.
+/// The red-black tree without a cached head, as the type argument of a queue. The tree finds its
+/// head by a walk down from the root.
 ///
 /// A red-black tree, with and without a cached head.
 ///

@@ -147,8 +147,8 @@ use crate::structure::{Family, Handle, Shape};
 /// over hooks (11 KiB on 32-bit targets). The wheel never allocates.
 ///
 /// # Invariants
-/// `clock` is the tick from which the bucket of a node is computed. It follows the queue's `now`,
-/// but can be earlier than `now`.
+/// `clock` is the tick from which the bucket of a node is computed. `clock` follows the queue's
+/// `now`, but can be earlier than `now`.
 /// 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
 ///    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
 ///    done, the cascade's own clock determines the buckets of the nodes that it has moved, and

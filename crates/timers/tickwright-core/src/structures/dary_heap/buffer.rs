@@ -14,7 +14,8 @@ use tickwright_nodes::hint;
 /// sequence number marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
-/// The number of children per entry, as a type. It implements [`Arity`] for each allowed number.
+/// The number of children per entry, as a type. The type implements [`Arity`] for each allowed
+/// number.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree<const D: usize>;
 
@@ -85,9 +86,9 @@ pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, because no entry has the last sequence number.
-    /// The search for the earliest sibling can therefore compare all cells of a group without a
-    /// bound.
+    /// An unused cell. An unused cell is later than every entry, because no entry has the last
+    /// sequence number. The search for the earliest sibling can therefore compare all cells of a
+    /// group without a bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]

@@ -96,9 +96,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts the
-    /// entries in place by heapsort, because renumbering is rare and must not need memory. A sorted
-    /// array is a heap.
+    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. The function
+    /// sorts the entries in place by heapsort, because renumbering is rare and must not need
+    /// memory. A sorted array is a heap.
     #[cold]
     pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {

@@ -150,7 +150,7 @@ impl LadderRecord {
         self.marks |= LIVE;
     }
 
-    /// Records that the timer has left. Its entry, if it has one, is now dead.
+    /// Records that the timer has left. If the timer has an entry, the entry is now dead.
     #[inline]
     pub(super) fn leave(&mut self) {
         self.marks &= !LIVE;

@@ -67,8 +67,8 @@ pub(super) struct Purge {
     pub(super) at: usize,
     /// Whether the purge has begun to read that list.
     pub(super) is_on: bool,
-    /// The live entries that the purge has read from that list. They come before the list's other
-    /// entries.
+    /// The live entries that the purge has read from that list. These entries come before the
+    /// list's other entries.
     pub(super) done: List,
 }
 
@@ -350,8 +350,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Returns whether the last timers of the run are due at the run's end. If they are, timers
-    /// that arrived later for the same tick are in buckets.
+    /// Returns whether the last timers of the run are due at the run's end. If this is the case,
+    /// timers that arrived later for the same tick are in buckets.
     #[inline]
     pub(super) fn has_equals_outside(&self) -> bool {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)

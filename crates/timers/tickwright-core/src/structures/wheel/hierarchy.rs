@@ -76,7 +76,7 @@ enum FastHead<const BUCKETS: usize> {
 
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    /// The tick from which the buckets of nodes are computed. It is not later than the queue's
+    /// The tick from which the buckets of nodes are computed. `clock` is not later than the queue's
     /// `now`, and not later than any pending expiry.
     pub(super) clock: Tick,
     len: usize,
@@ -304,8 +304,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         earliest.map(|(_, p)| p)
     }
 
-    /// Returns the two nodes that leave first. It is not inlined, so that the fast path of `head`
-    /// stays short.
+    /// Returns the two nodes that leave first. The function is not inlined, so that the fast path
+    /// of `head` stays short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl View<P, Self>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
