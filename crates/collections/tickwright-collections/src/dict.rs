@@ -197,7 +197,7 @@ impl From<Full> for DictError {
     }
 }
 
-/// The error of a refused insert. It contains the unchanged value.
+/// The error of a refused insert, which contains the unchanged value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotInserted<V, E = DictError> {
     /// The reason for the refusal.

@@ -153,7 +153,7 @@ pub struct Heap<T, C: HeapOrder<T>> {
 }
 
 impl<T, C: HeapOrder<T>> Heap<T, C> {
-    /// Creates an empty heap. It allocates nothing before the first push.
+    /// Creates an empty heap. The heap allocates nothing before the first push.
     #[must_use]
     pub const fn new(order: C) -> Self {
         Self { elements: Vec::new(), order }

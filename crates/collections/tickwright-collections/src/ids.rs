@@ -86,8 +86,8 @@ impl From<DictError> for IdError {
     }
 }
 
-/// An id allocator, which stores the free ids as ranges in a dictionary. It grants the smallest
-/// free id or, if a range is requested, the lowest free range that is long enough.
+/// An id allocator, which stores the free ids as ranges in a dictionary. The allocator grants the
+/// smallest free id or, if a range is requested, the lowest free range that is long enough.
 ///
 /// No two free ranges touch or overlap, so with n outstanding grants there are at most n + 1 free
 /// ranges. Each grant makes room for this many ranges, so giving back one whole grant needs no

@@ -375,7 +375,8 @@ pub trait TimerQueue {
     /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case only `now` has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     fn insert_at(
         &mut self,
         deadline: Tick,
@@ -409,8 +410,8 @@ pub trait TimerQueue {
     /// 3, 4).
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue. In that case only `now`
-    /// has changed.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
     /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now). Only

@@ -79,7 +79,8 @@ impl<S: Store> Queue<S> {
     /// this `now`: see [`CoarseWheel`](crate::CoarseWheel).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case only `now` has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     #[inline]
     pub fn insert_at(
         &mut self,
@@ -117,8 +118,8 @@ impl<S: Store> Queue<S> {
     /// depends on the delay from this `now`.
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue. In that case only `now`
-    /// has changed.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     #[inline]
     pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().reschedule_at(key, deadline, now).map(drop)
@@ -410,8 +411,8 @@ impl<S: Store> Queue<S> {
 
 /// A queue for a caller that drives an alarm. [`Queue::driven`] returns it.
 ///
-/// Each operation does what the operation of [`Queue`] with the same name does. It also returns
-/// whether [`next_wake`](Queue::next_wake) might have changed (clause 10 of the
+/// Each operation does what the operation of [`Queue`] with the same name does. Each operation also
+/// returns whether [`next_wake`](Queue::next_wake) might have changed (clause 10 of the
 /// [contract](TimerQueue)), so that the caller sets the alarm again only when necessary:
 ///
 /// ```

@@ -26,9 +26,9 @@ use core::iter;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. It takes O(n)
-/// if the structure visits its nodes in order, otherwise O(n log n), and allocates 24 bytes per
-/// node.
+/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. The call takes
+/// O(n) if the structure visits its nodes in order, otherwise O(n log n), and allocates 24 bytes
+/// per node.
 #[cfg(feature = "alloc")]
 pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     discipline: &D,
@@ -86,7 +86,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     const ORDER: Order;
 
     /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure,
-    /// where each move uses one unit of the budget. If this is false, an advance always returns
+    /// where each move uses one unit of the budget. If `MOVES` is false, an advance always returns
     /// `moved: 0`.
     const MOVES: bool = false;
 
@@ -94,8 +94,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// cannot fail.
     ///
     /// # Errors
-    /// [`Reject::Full`] when the discipline is bounded and full, or when there is no memory. In
-    /// that case nothing has changed.
+    /// [`Reject::Full`] when the discipline is bounded and full, or when there is no memory. When
+    /// this error is returned, nothing has changed.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let _ = (len, additional);
         Ok(())
@@ -169,9 +169,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// Returns the head if it is due at `now`; the head stays linked. To find the head, the call
     /// might have to move nodes inside the structure; each move uses one unit of `budget`. When
-    /// `budget` is used up, the call stops moving nodes and returns `None`. If it returns `None`
-    /// and `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake) is later
-    /// than `now`.
+    /// `budget` is used up, the call stops moving nodes and returns `None`. If the call returns
+    /// `None` although `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake)
+    /// is later than `now`.
     fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;

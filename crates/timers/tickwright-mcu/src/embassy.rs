@@ -81,9 +81,9 @@ static SLACK: AtomicU32 = AtomicU32::new(0);
 /// initial slack is 0. No timer is early. With slack, an alarm is later and wakes more tasks at
 /// once, so the chip wakes less often.
 ///
-/// This is a free function, because the queue belongs to the time driver. The new slack takes
-/// effect when the driver sets its next alarm. A timer can be late by more than the slack if the
-/// driver's alarm is late or interrupts are masked.
+/// `set_slack` is a free function, because the queue belongs to the time driver. The new slack
+/// takes effect when the driver sets its next alarm. A timer can be late by more than the slack if
+/// the driver's alarm is late or interrupts are masked.
 #[cfg(feature = "slack")]
 pub fn set_slack(ticks: u32) {
     SLACK.store(ticks, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Queue {
     }
 
     /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier timer of that waker is
-    /// pending. Returns whether the next alarm might have changed. If it might have changed, call
+    /// pending. Returns whether the next alarm might have changed. If the result is true, call
     /// [`next_expiration`](Self::next_expiration) and set the alarm again.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         self.0.schedule_wake(at, waker)

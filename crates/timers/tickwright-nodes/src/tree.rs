@@ -1,11 +1,11 @@
 //! The operations that binary search trees share: linking, unlinking, rotating, walking and
 //! verifying. No operation compares keys.
 //!
-//! A tree searches for a place by its own rule. It then calls [`attach`] to link a leaf at this
-//! place, or [`detach`] to unlink a node, and the tree's [`Balance`] restores the heights. Timer
-//! trees and dictionaries use these operations. A new node must be linked to the right of all nodes
-//! with an equal key, so that nodes with equal keys are in the order of their arrival. Rotations do
-//! not change this order.
+//! A tree searches for a place by its own rule. The tree then calls [`attach`] to link a leaf at
+//! this place, or [`detach`] to unlink a node, and the tree's [`Balance`] restores the heights.
+//! Timer trees and dictionaries use these operations. A new node must be linked to the right of all
+//! nodes with an equal key, so that nodes with equal keys are in the order of their arrival.
+//! Rotations do not change this order.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]

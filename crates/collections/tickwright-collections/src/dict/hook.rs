@@ -2,10 +2,10 @@
 //! can be anywhere in memory.
 //!
 //! An object can have several links, each for one dictionary at a time. At its first insert, a
-//! dictionary stores the offset of the link in the object. After that, it refuses objects whose
-//! link is at another offset. It can therefore compute the object's address from the link's
-//! address, and the link needs no pointer to its object. The user describes where the link is
-//! without unsafe code.
+//! dictionary stores the offset of the link in the object. After that, the dictionary refuses
+//! objects whose link is at another offset. The dictionary can therefore compute the object's
+//! address from the link's address, and the link needs no pointer to its object. The user describes
+//! where the link is without unsafe code.
 //!
 //! When a link is dropped, inserted twice, offered to another dictionary or forgotten, the same
 //! happens as with a timer of a `HookQueue`.
@@ -79,8 +79,8 @@ impl<B: Balance> fmt::Debug for Link<B> {
 
 /// A trait that returns the link of an object. Dictionaries with this order use that link.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
-    /// Returns the link of `object`, which must be the same field for all objects. If it is another
-    /// field, the dictionary refuses the object with [`DictError::WrongLink`].
+    /// Returns the link of `object`, which must be the same field for all objects. If the link is
+    /// another field, the dictionary refuses the object with [`DictError::WrongLink`].
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
@@ -145,9 +145,9 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
     }
 }
 
-/// An ordered dictionary over objects that the caller owns. It never allocates. A constant
-/// expression can create the dictionary, so it can be a static. The documentation of [`Dictionary`]
-/// has the details, with examples.
+/// An ordered dictionary over objects that the caller owns. The dictionary never allocates. A
+/// constant expression can create the dictionary, so it can be a static. The documentation of
+/// [`Dictionary`] has the details, with examples.
 ///
 /// The compiler rejects a program that drops an object before its dictionary:
 ///

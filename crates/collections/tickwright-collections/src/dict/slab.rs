@@ -106,7 +106,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// stays at its old place.
     ///
     /// # Errors
-    /// The errors of [`Dictionary::get`]. In that case `change` has not run.
+    /// The errors of [`Dictionary::get`]. When this error is returned, `change` has not run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)

@@ -119,7 +119,7 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
     }
 
     /// Moves the linked node `p` after all nodes whose key equals the current key of `p`. Returns
-    /// whether `p` had to move. It never returns an error.
+    /// whether `p` had to move. The function never returns an error.
     pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
         let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
         self.tree.unlink(&mut self.nodes, p);
@@ -146,13 +146,13 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         (!stays).then_some(before)
     }
 
-    /// Returns the node after the linked node `p`. It never returns an error.
+    /// Returns the node after the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Right))
     }
 
-    /// Returns the node before the linked node `p`. It never returns an error.
+    /// Returns the node before the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Left))

@@ -247,8 +247,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// It also rejects a program that declares a linked node after its queue, because the node would be
-/// dropped before the queue:
+/// The compiler also rejects a program that declares a linked node after its queue, because the
+/// node would be dropped before the queue:
 ///
 /// ```compile_fail,E0597
 /// use tickwright_core::{HookQueue, SortedList, Timer};

@@ -80,8 +80,9 @@ pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 /// allocator. `F` is the family. When all slots are in use, an insert is refused with
 /// [`Reject::Full`].
 ///
-/// It has every operation of [`SlabQueue`] that needs no allocator, including the operations on
-/// idle timers. In most families an empty queue is all zeros, so a static queue takes no flash.
+/// An `InlineQueue` has every operation of [`SlabQueue`] that needs no allocator, including the
+/// operations on idle timers. In most families an empty queue is all zeros, so a static queue takes
+/// no flash.
 ///
 /// A slot is never retired, because no other slot could replace it. Clause 11 therefore holds for a
 /// key only until 2^31 - 1 further timers have used its slot; after that, the key can name another
@@ -173,7 +174,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
-    /// It never allocates. A granular queue also needs the current time: see
+    /// The call never allocates. A granular queue also needs the current time: see
     /// [`arm_at`](Self::arm_at).
     ///
     /// # Errors
@@ -191,7 +192,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// bound of the timer's lateness depends on the delay from this `now`.
     ///
     /// # Errors
-    /// As [`arm`](Self::arm). In that case only `now` has changed.
+    /// As [`arm`](Self::arm). When this error is returned, only `now` has changed.
     #[inline]
     pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().arm_at(key, deadline, now).map(drop)

@@ -66,7 +66,8 @@ pub trait Store: sealed::Sealed {
     /// Makes room in the structure, and then stores a value. The caller must link the new handle.
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case nothing has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, nothing has
+    /// changed.
     fn take_in(&mut self, value: Self::Value) -> Result<Named<Self>, Rejected<Self::Value>>;
 
     /// Returns an unlinked timer to the caller.

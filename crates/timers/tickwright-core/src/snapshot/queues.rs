@@ -44,13 +44,13 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// for example before the power is switched off. Returns the number of bytes written. It
+    /// for example before the power is switched off. Returns the number of bytes written. The call
     /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
     /// If [`PlainValue::write`] panics, all pending timers are removed. Idle timers stay in the
     /// queue.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot(&mut self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::begin(into, self.len())?;
@@ -115,12 +115,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// for example before the power is switched off. Returns the number of bytes written. It
+    /// for example before the power is switched off. Returns the number of bytes written. The call
     /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
     /// If `name` panics, all timers are removed.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot<N: PlainValue>(
         &mut self,
         into: &mut [u8],

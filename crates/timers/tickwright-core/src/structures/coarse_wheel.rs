@@ -301,7 +301,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// Returns the level of the linked node `p`, or `None` when `p` is due or far. The bucket of
     /// `p` ends at [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. O(1).
     ///
-    /// It is for storages that re-arm a timer within its granule without a call to the wheel.
+    /// The function is for storages that re-arm a timer within its granule without a call to the
+    /// wheel.
     #[inline]
     pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {

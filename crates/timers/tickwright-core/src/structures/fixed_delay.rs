@@ -359,7 +359,7 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Inserts `p` into a non-empty list, after the last node that is not later than `p`. Returns
-    /// whether `p` is the head of the queue. It allocates nothing.
+    /// whether `p` is the head of the queue. The call allocates nothing.
     #[cold]
     fn insert_sorted(
         &mut self,

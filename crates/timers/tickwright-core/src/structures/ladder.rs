@@ -42,9 +42,9 @@ use crate::structure::{Family, Handle, Shape};
 /// ```
 ///
 /// A ladder: the earliest timers are sorted in two short arrays, and all other timers are in
-/// buckets whose widths depend on the number of timers. It is exact to the tick for every `u64`
-/// deadline, and timers of the same tick leave in the order of their arrival. The ladder works only
-/// in slabs.
+/// buckets whose widths depend on the number of timers. The structure is exact to the tick for
+/// every `u64` deadline, and timers of the same tick leave in the order of their arrival. The
+/// ladder works only in slabs.
 ///
 /// # Choose when
 /// - you use a slab and do not know which structure suits: the ladder is suitable for two timers

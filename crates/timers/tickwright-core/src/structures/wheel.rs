@@ -38,8 +38,8 @@ use crate::structure::{Family, Handle, Shape};
 /// # Ok::<(), tickwright_core::Rejected<&str>>(())
 /// ```
 ///
-/// A hierarchical timing wheel. It is exact to the tick for every `u64` deadline, and timers of the
-/// same tick leave in the order of their arrival.
+/// A hierarchical timing wheel. The structure is exact to the tick for every `u64` deadline, and
+/// timers of the same tick leave in the order of their arrival.
 ///
 /// # Choose when
 /// - many timers are armed, re-armed and cancelled, and few expire, as with network time-outs;

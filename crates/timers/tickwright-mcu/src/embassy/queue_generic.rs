@@ -38,8 +38,8 @@ impl<R, const N: usize> Nodes<Idx, R> for Slots<R, N> {
     }
 }
 
-/// A timer queue that contains up to `N` timers. It needs no allocation and no storage in the
-/// tasks.
+/// A timer queue that contains up to `N` timers. The queue needs no allocation and no storage in
+/// the tasks.
 pub struct ConstGenericQueue<const N: usize> {
     order: Heap<N>,
     slots: Slots<RecordOf<N>, N>,
@@ -134,7 +134,7 @@ impl<const N: usize> fmt::Debug for ConstGenericQueue<N> {
     }
 }
 
-/// The number of timers that [`Queue`] holds. It is the largest `N` among the features
+/// The number of timers that [`Queue`] holds. The number is the largest `N` among the features
 /// `generic-queue-N` that are set, or 64 if none is set.
 pub const QUEUE_SIZE: usize = if cfg!(feature = "generic-queue-128") {
     128

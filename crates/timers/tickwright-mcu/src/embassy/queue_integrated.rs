@@ -1,5 +1,5 @@
-//! The queue whose timers are in the tasks. It is a sorted list that is linked through the storage
-//! that Embassy's executor has in each task.
+//! The queue whose timers are in the tasks. This queue is a sorted list that is linked through the
+//! storage that Embassy's executor has in each task.
 //!
 //! ```text
 //!   task A                      task B                      task C
@@ -20,8 +20,8 @@ use super::sleeper::Sleeper;
 /// The type of an item.
 type Item = Timer<SortedList, Sleeper>;
 
-/// The timer queue whose timers are in the tasks. It needs no allocation and has no bound, because
-/// each task provides storage for its timer.
+/// The timer queue whose timers are in the tasks. The queue needs no allocation and has no bound,
+/// because each task provides storage for its timer.
 ///
 /// The storage has an owner word, so a task can use several queues one after the other. A queue
 /// refuses a task whose timer is pending in another queue.
@@ -50,9 +50,9 @@ impl Queue {
     }
 
     /// Does what [`schedule_wake`](Self::schedule_wake) does, but the caller passes the storage
-    /// that belongs to `waker`. This is for other executors, such as your own `block_on`. Nothing
-    /// except timer queues must access the storage, and it must be used for only one waker at a
-    /// time.
+    /// that belongs to `waker`. This function is for other executors, such as your own `block_on`.
+    /// Nothing except timer queues must access the storage, and it must be used for only one waker
+    /// at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,

@@ -115,8 +115,8 @@ impl<C: Columns> Arena<C> {
     /// Moves a value into a free slot, or into a new slot.
     ///
     /// # Errors
-    /// Returns the value when the arena is full or there is no memory. In that case nothing has
-    /// changed.
+    /// Returns the value when the arena is full or there is no memory. When this error is returned,
+    /// nothing has changed.
     // Inlined, because a call would return its result in memory, and the caller would wait for the
     // store of the result.
     #[inline(always)]

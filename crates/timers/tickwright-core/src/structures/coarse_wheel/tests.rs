@@ -231,8 +231,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// A far timer is rescheduled after its far bucket has ended. At that time it counts as a timer of
-/// the top level, and stays in its top-level bucket.
+/// A far timer is rescheduled after its far bucket has ended. At that time the timer counts as a
+/// timer of the top level, and stays in its top-level bucket.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);

@@ -1,7 +1,7 @@
 //! Drops dead entries when there are too many, and computes the bounds of the memory for entries.
 //!
-//! A purge reads all lists, a few entries per call. It reads a list from its head, and appends the
-//! live entries to a second list, which finally replaces the first list.
+//! A purge reads all lists, a few entries per call. The purge reads a list from the list's head,
+//! and appends the live entries to a second list, which finally replaces the first list.
 
 use super::pool::{CHUNK, List};
 use super::record::Entry;

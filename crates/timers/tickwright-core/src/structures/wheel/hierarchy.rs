@@ -118,14 +118,14 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return fell.is_some() && fell == self.buckets.first();
         };
         // The cascade's clock is at most `now`, so this expiry is not before the cascade's clock.
-        // The timer's bucket is `from` or a later bucket. If it is `from`, the timer follows all
-        // nodes that still have to move, and the insert moves `LEVELS` of these nodes. If such an
-        // insert moved no node, moving the new timers could use up every budget, and no timer would
-        // ever leave. If such an insert moved one node, a level could get as many new timers as
-        // moved nodes, so the number of nodes could double at each level. An insert therefore moves
-        // `LEVELS` nodes. As long as no more timers are inserted than the budget moves, the last
-        // cascade then has at most (1 + 1/LEVELS)^LEVELS (less than e) times as many nodes as it
-        // would have without these inserts.
+        // The timer's bucket is `from` or a later bucket. If the bucket is `from`, the timer
+        // follows all nodes that still have to move, and the insert moves `LEVELS` of these nodes.
+        // If such an insert moved no node, moving the new timers could use up every budget, and no
+        // timer would ever leave. If such an insert moved one node, a level could get as many new
+        // timers as moved nodes, so the number of nodes could double at each level. An insert
+        // therefore moves `LEVELS` nodes. As long as no more timers are inserted than the budget
+        // moves, the last cascade then has at most (1 + 1/LEVELS)^LEVELS (less than e) times as
+        // many nodes as it would have without these inserts.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }

@@ -174,8 +174,8 @@ fn any_node_is_found_at_once() {
     assert_eq!(wheel.any(&nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest timer of a bucket is removed, and the bucket's `min` does not change. Then the last
-/// timer is removed. The alarm changes, although that timer was due after `min`.
+/// The earliest timer of a bucket is removed, and the bucket's `min` does not change. Then the
+/// bucket's last timer is removed. The alarm changes, although that timer was due after `min`.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::over_slab(3);
