@@ -310,10 +310,10 @@ impl<V> From<NotInserted<V>> for DictError {
 /// **When user code misbehaves.** The key getter, the comparator and the link getter run before the
 /// first link write of an operation, while the dictionary is consistent. If one of these functions
 /// panics, the dictionary has not changed. (If the operation was an insert into a slab, the object
-/// is dropped.) If the comparator contradicts itself, or if a key was changed without
-/// [`Dictionary::rekeyed`], entries can be in wrong places, and searches can miss them. Even then
-/// links, counts and balance stay correct, nothing loops, and every entry can still be removed.
-/// `check` reports [`Violation::Order`] if two neighbors are out of order.
+/// is dropped.) Entries can be in wrong places, where searches can miss them, if the comparator
+/// contradicts itself or a key was changed without [`Dictionary::rekeyed`]. Even then links, counts
+/// and balance stay correct, nothing loops, and every entry can still be removed. `check` reports
+/// [`Violation::Order`] if two neighbors are out of order.
 ///
 /// # Layout
 /// ```text

@@ -64,12 +64,11 @@ mod geometry;
 ///   delay is far (see R under *Costs*).
 ///
 /// # Avoid when
-/// - deadlines must be exact to the tick: a timer is up to 8 ticks late if its delay is 63 ticks or
-///   more, up to 64 ticks late if its delay is 504 ticks or more, and so on
-///   ([`Geometry::lateness`]);
-/// - the program does not know the time when it inserts: the wheel computes the delay from the time
-///   that the program passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an
-///   hour old selects a bucket as wide as the bucket for a delay of an hour;
+/// - deadlines must be exact to the tick: a timer can be 8 ticks late if its delay is at least 63
+///   ticks, and 64 ticks late if its delay is at least 504 ticks ([`Geometry::lateness`]);
+/// - the program does not know the time when it inserts: if the time that it passes to
+///   [`insert_at`](crate::TimerQueue::insert_at) is an hour old, the wheel selects a bucket as wide
+///   as for a delay of an hour;
 /// - the program often calls peek or next_expiry while only far timers are pending: each of the two
 ///   calls reads every timer in the first far bucket.
 ///
@@ -95,9 +94,9 @@ mod geometry;
 /// has already come is due at once.
 ///
 /// *Why no bucket expires a turn of its level too early or too late.* At level n a delay is less
-/// than `BUCKETS - 1` granules, so the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS`
-/// numbers that follow `clock >> SHIFT n`. No two of these numbers share an index, so `clock` and
-/// the index of a bucket determine when the bucket ends.
+/// than `BUCKETS - 1` granules. The bucket number `(E >> SHIFT n) + 1` is therefore among the
+/// `BUCKETS` numbers that follow `clock >> SHIFT n`. No two of these numbers share an index, so
+/// `clock` and the index of a bucket determine when the bucket ends.
 ///
 /// *Why a far node is never late.* Take k as in invariant 7. The start L of the node's last granule
 /// has bit k set, `clock` has bit k clear, and the bits above k are equal in L and in `clock`. The
@@ -738,10 +737,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
-        // Timers of the same expiry are visited in the order in which they leave: the bucket of a
-        // higher level leaves before the buckets of lower levels, and far timers leave after the
-        // timers at the top level. Nodes of a far bucket that is being emptied leave after all
-        // others.
+        // Timers of the same expiry are visited in the order in which they leave. Timers at a
+        // higher level leave before timers at lower levels, and far timers leave after the timers
+        // at the top level. Nodes of a far bucket that is being emptied leave after all others.
         self.due.iter(nodes).for_each(&mut visit);
         let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
             levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));

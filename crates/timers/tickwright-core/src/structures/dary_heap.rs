@@ -44,15 +44,15 @@ use siblings::{earliest, pick};
 ///
 /// # Choose when
 /// - deadlines are random or unknown, and most timers expire;
-/// - memory is scarce, and the array is reserved in advance or bounded: a timer takes 28 bytes in a
-///   slab (in a tree 32), and 32 to 40 bytes over hooks (in a tree 48);
+/// - memory is scarce, and the array is reserved in advance or bounded: in a slab a timer takes 28
+///   bytes (in a tree 32), and over hooks 32 to 40 bytes (in a tree 48);
 /// - the number of timers must have a strict bound: a queue in a static refuses timers when it is
 ///   full ([`BoundedHeap`], [`LentHeap`]).
 ///
 /// # Avoid when
-/// - a single slow call is not acceptable: an insert that grows the array copies all of it (to
-///   prevent this, reserve or use a bounded heap), and every 2^32nd insert or reschedule sorts the
-///   array (once every 72 minutes at a million calls per second);
+/// - a single slow call is not acceptable: an insert that grows the array copies it (unless you
+///   reserve or use a bounded heap), and every 2^32nd insert or reschedule sorts it (every 72
+///   minutes at a million calls per second);
 /// - the heap must not access the nodes of other timers: each move of an entry writes the entry's
 ///   node;
 /// - the program iterates over timers in the order of delivery: the array is not in that order.
@@ -123,7 +123,7 @@ use siblings::{earliest, pick};
 /// saves comparisons: its hole sinks to a leaf, and the last entry then rises from this leaf. This
 /// heap does not use that variant, because most last entries belong near a leaf, so stopping early
 /// costs little. Two bug reports about other heaps shaped the tests. A removal from the middle must
-/// sift up as well as down, but Xenomai's heap until 2007 and Asterisk's heap until 2010 only
+/// sift up as well as down. Xenomai's heap (until 2007) and Asterisk's heap (until 2010) only
 /// sifted down, so timers ran late or never. A full heap must report that it is full, but Xenomai's
 /// heap lost the timer.
 #[cfg(feature = "alloc")]

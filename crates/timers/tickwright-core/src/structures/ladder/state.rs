@@ -359,8 +359,8 @@ impl<P: Handle> Ladder<P> {
 
     /// If a tick has timers both in the run and in a bucket, moves the tick's timers from the run
     /// back to that bucket. If the run was filled from a rung that divides arrivals, the bucket is
-    /// in this rung. The function adds no rung, because a program could otherwise use up the rungs,
-    /// by filling the run with timers of one tick again and again, each time at an earlier tick.
+    /// in this rung. The function adds no rung. Otherwise a program that fills the run with timers
+    /// of one tick again and again, each time at an earlier tick, could use up the rungs.
     pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()

@@ -124,8 +124,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         // timer would ever leave. If such an insert moved one node, a level could get as many new
         // timers as moved nodes, so the number of nodes could double at each level. An insert
         // therefore moves `LEVELS` nodes. As long as no more timers are inserted than the budget
-        // moves, the last cascade then has at most (1 + 1/LEVELS)^LEVELS (less than e) times as
-        // many nodes as it would have without these inserts.
+        // moves, these inserts make the last cascade at most (1 + 1/LEVELS)^LEVELS times as long.
+        // This factor is less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
