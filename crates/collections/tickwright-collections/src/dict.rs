@@ -31,7 +31,8 @@ use tickwright_nodes::hook::Claimed;
 use tickwright_nodes::{Violation, error_texts};
 pub(crate) use tree::DictRecord;
 
-/// Returns the key of an object of type `T`, and compares two keys. The user implements this trait.
+/// A trait that returns the key of an object of type `T` and compares two keys. The user implements
+/// it.
 ///
 /// The order must be total. When the key of an entry has changed, the caller must call
 /// [`Dictionary::rekeyed`]. [`Dictionary`] documents what happens otherwise. Never subtract keys to
@@ -159,7 +160,7 @@ pub enum DictError {
     /// The link is not inside the object, or is at another offset than in the dictionary's other
     /// objects.
     WrongLink,
-    /// All 2^31 - 1 identities of this process are used up.
+    /// All 2^31 - 1 dictionary identities of this process are used up.
     NoIdentity,
     /// This kind of dictionary does not have the operation. An unordered dictionary, for example,
     /// has no neighbors. No dictionary of this crate returns this error.
@@ -196,7 +197,7 @@ impl From<Full> for DictError {
     }
 }
 
-/// The error of a refused insert. It contains the unchanged value.
+/// The error of a refused insert, which contains the unchanged value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotInserted<V, E = DictError> {
     /// The reason for the refusal.
@@ -281,8 +282,8 @@ impl<V> From<NotInserted<V>> for DictError {
 /// # Ok::<(), tickwright_collections::DictError>(())
 /// ```
 ///
-/// A hint is an entry at which a search starts. A search from any entry finds the correct result,
-/// and a search from a near entry finds it sooner.
+/// A hint is an entry at which a search starts. A search finds the correct result from any hint,
+/// and finds it sooner if the hint is near the result.
 ///
 /// # Invariants
 /// 1. Every node except the root is a child of exactly one node, its `up`; the root has no `up`
@@ -309,10 +310,10 @@ impl<V> From<NotInserted<V>> for DictError {
 /// **When user code misbehaves.** The key getter, the comparator and the link getter run before the
 /// first link write of an operation, while the dictionary is consistent. If one of these functions
 /// panics, the dictionary has not changed. (If the operation was an insert into a slab, the object
-/// is dropped.) If the comparator contradicts itself, or if a key was changed without
-/// [`Dictionary::rekeyed`], entries can be in wrong places, and searches can miss them. Even then
-/// links, counts and balance stay correct, nothing loops, and every entry can still be removed.
-/// `check` reports [`Violation::Order`] if two neighbors are out of order.
+/// is dropped.) Entries can be in wrong places, where searches can miss them, if the comparator
+/// contradicts itself or a key was changed without [`Dictionary::rekeyed`]. Even then links, counts
+/// and balance stay correct, nothing loops, and every entry can still be removed. `check` reports
+/// [`Violation::Order`] if two neighbors are out of order.
 ///
 /// # Layout
 /// ```text
@@ -328,8 +329,8 @@ impl<V> From<NotInserted<V>> for DictError {
 ///     (10)->(12)'->(30)->...     is between the two, in two comparisons
 /// ```
 /// The distance from the start of the object to the link is the same for all objects of a
-/// dictionary, so a link needs no pointer back to its object. A slab stores an object and its
-/// record in the same cell, because a search reads both.
+/// dictionary, so a link needs no pointer to its object. A slab stores an object and its record in
+/// the same cell, because a search reads both.
 ///
 /// # Costs
 /// | operation | worst | usual | comparisons |
@@ -376,7 +377,8 @@ pub trait Dictionary {
     type Order: KeyOrder<Self::Object>;
     /// Names an object of the dictionary.
     type Entry: Copy + Eq + fmt::Debug;
-    /// The value that an insert takes and a removal returns: the object, or a reference to it.
+    /// The type of the value that an insert takes and a removal returns: the object, or a reference
+    /// to the object.
     type Value;
 
     /// Returns the order.
@@ -401,9 +403,10 @@ pub trait Dictionary {
     /// is one.
     ///
     /// # Errors
-    /// [`NotInserted`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
-    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]. A wrong hint causes
-    /// [`DictError::Stale`]. A wrong hint or a wrong value causes [`DictError::WrongDictionary`].
+    /// [`NotInserted`] with the value and one of these reasons: [`DictError::Full`],
+    /// [`DictError::AlreadyLinked`], [`DictError::WrongLink`], [`DictError::NoIdentity`]. A wrong
+    /// hint causes [`DictError::Stale`]. A wrong hint or a wrong value causes
+    /// [`DictError::WrongDictionary`].
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
@@ -470,7 +473,7 @@ pub trait Dictionary {
     /// is one.
     ///
     /// # Errors
-    /// If the hint is wrong, the errors of [`get`](Self::get). Without a hint, the call returns no
+    /// The errors of [`get`](Self::get) when the hint is wrong. Without a hint, the call returns no
     /// error.
     fn seek(
         &self,
@@ -535,8 +538,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // The range is empty unless the first entry is also within the other bound. If it is, the
-        // last entry does not come before the first entry.
+        // If the first entry is not within the other bound, the range is empty. Otherwise the last
+        // entry does not come before the first entry.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),
@@ -560,9 +563,9 @@ pub trait Dictionary {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation means that the user's order contradicts itself, a
-    /// key was changed without [`rekeyed`](Self::rekeyed), other code has overwritten memory, or
-    /// this library has a bug.
+    /// The first [`Violation`] found. A violation has one of four causes: the user's order
+    /// contradicts itself, a key was changed without [`rekeyed`](Self::rekeyed), other code has
+    /// overwritten memory, or this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 

@@ -14,9 +14,9 @@ pub trait HeapOrder<T> {
     /// Compares the ranks of two elements. The greatest element is popped first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Records the position of an element in the element. The position is between 1 (the head) and
-    /// the heap's length, or 0 when the element leaves the heap. The call must not panic, and must
-    /// not change the element's rank.
+    /// Stores the position of an element in the element itself. The position is between 1 (the
+    /// head) and the heap's length, or 0 when the element leaves the heap. The call must not panic,
+    /// and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
@@ -105,10 +105,10 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element
-/// leaves first, as in `std`'s `BinaryHeap`. Use it for other work that is ordered by rank, such as
-/// requests. Equal elements are popped in any order. If their order matters, the comparator must
-/// also compare an arrival number.
+/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element is
+/// popped first, as in `std`'s `BinaryHeap`. Use a `Heap` for other work that is ordered by rank,
+/// such as requests. Equal elements are popped in any order. If their order matters, the comparator
+/// must also compare an arrival number.
 ///
 /// # Invariants
 /// 1. No element is greater than its parent, but an element and its parent can be equal
@@ -117,13 +117,13 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 ///    element that was removed records 0.
 ///
 /// # User code
-/// An operation first finds the path along which elements must move, by comparisons only. Then it
-/// moves the elements, and finally it calls [`HeapOrder::placed`]. The bits of the lower position's
-/// number encode the path between two positions, so the path needs no storage. If the comparator
-/// panics, the heap has not changed. If the comparator contradicts itself, the heap still contains
-/// every element exactly once. If `placed` panics, the heap still contains every element exactly
-/// once, but some recorded positions are wrong. [`Heap::verify`] reports wrong positions, and
-/// [`Heap::remove`] refuses them.
+/// An operation first finds the path along which elements must move, by comparisons only. Then the
+/// operation moves the elements, and finally it calls [`HeapOrder::placed`]. The bits of the lower
+/// position's number encode the path between two positions, so the path needs no storage. If the
+/// comparator panics, the heap has not changed. If the comparator contradicts itself, the heap
+/// still contains every element exactly once. If `placed` panics, the heap still contains every
+/// element exactly once, but some recorded positions are wrong. [`Heap::verify`] reports an element
+/// with a wrong position, and [`Heap::remove`] refuses to remove it.
 ///
 /// # Costs
 /// | operation | worst | usual |
@@ -153,7 +153,7 @@ pub struct Heap<T, C: HeapOrder<T>> {
 }
 
 impl<T, C: HeapOrder<T>> Heap<T, C> {
-    /// Creates an empty heap. It allocates nothing before the first push.
+    /// Creates an empty heap. The heap allocates nothing before the first push.
     #[must_use]
     pub const fn new(order: C) -> Self {
         Self { elements: Vec::new(), order }
@@ -288,7 +288,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     fn take(&mut self, position: usize) -> Option<T> {
         self.at(position)?;
         let left = self.len() - 1;
-        // The new place of the last element, computed before the element moves.
+        // The new position of the last element is computed before the element moves.
         let to = match self.elements.last() {
             Some(last) if position <= left => Some(self.settled(position, last, left)),
             _ => None,

@@ -86,8 +86,8 @@ impl From<DictError> for IdError {
     }
 }
 
-/// An id allocator, which stores the free ids as ranges in a dictionary. It grants the smallest
-/// free id, or the lowest range of consecutive free ids.
+/// An id allocator, which stores the free ids as ranges in a dictionary. The allocator grants the
+/// smallest free id or, if a range is requested, the lowest free range that is long enough.
 ///
 /// No two free ranges touch or overlap, so with n outstanding grants there are at most n + 1 free
 /// ranges. Each grant makes room for this many ranges, so giving back one whole grant needs no
@@ -109,7 +109,7 @@ impl From<DictError> for IdError {
 /// | operation | worst | usual |
 /// |---|---|---|
 /// | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
-/// | `take_range` | O(f): walks to the first long enough range | O(1) if it is the first range |
+/// | `take_range` | O(f): walks to the first sufficient range | O(1) if it is the first range |
 /// | `is_taken` | O(log f) | the same |
 #[derive(Debug)]
 pub struct Ids<D> {
@@ -285,8 +285,9 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary and the count of ids ([`Violation::Count`]). Also verifies that the
-    /// free ranges are within this allocator's ids and do not touch ([`Violation::Order`]). O(f).
+    /// Verifies the dictionary and the number of taken ids ([`Violation::Count`]). Also verifies
+    /// that the free ranges are within this allocator's ids and do not touch
+    /// ([`Violation::Order`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

@@ -3,12 +3,12 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | objects of your own to find by key, in order, by range, without an allocator | [`HookDict`] |
-//! | the same, owned by the dictionary | [`SlabDict`] |
-//! | many small entries that are looked up far more often than changed | [`BPlusDict`] |
-//! | numbers to grant and take back | [`Ids`] |
-//! | objects to find by id and by address | [`Registry`] |
-//! | objects of which you need the greatest by your comparator | [`Heap`] |
+//! | your own objects, to be found by key or in order, without an allocator | [`HookDict`] |
+//! | objects that the dictionary owns, to be found by key or in order | [`SlabDict`] |
+//! | many small entries, looked up far more often than they are changed | [`BPlusDict`] |
+//! | ids to be granted and given back | [`Ids`] |
+//! | objects to be found by id and by address | [`Registry`] |
+//! | elements of which you always need the greatest | [`Heap`] |
 //!
 //! Dictionaries implement the trait [`Dictionary`], whose documentation states their invariants,
 //! layout and costs. For timers use the queues of `tickwright-core`, which store expiries in the

@@ -31,7 +31,7 @@ impl From<DictError> for RegistryError {
 }
 
 /// A registry of objects, such as threads, tasks or memory areas, which finds each object by its id
-/// and by its address. It consists of two dictionaries.
+/// and by its address. A registry consists of two dictionaries.
 ///
 /// Ids and addresses are unique. An object is in both dictionaries or in neither.
 /// [`around`](Self::around) returns the last object at or below an address, so that a caller can
@@ -82,7 +82,7 @@ impl From<DictError> for RegistryError {
 ///
 /// # Costs
 /// Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
-/// each dictionary. They allocate only when a slab grows.
+/// each dictionary. These calls allocate only when a slab grows.
 ///
 /// If a comparison panics while an object is being registered, the object might be only in the
 /// dictionary by ids, in which case `check` returns [`Violation::Count`]. The id and the address of
@@ -127,11 +127,11 @@ where
         self.by_id.is_empty()
     }
 
-    /// Registers an object under its own id and address.
+    /// Registers an object by its id and by its address.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], even if the registered object
-    /// is `object` itself; or the error of a dictionary.
+    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`] when a registered object has
+    /// this id or address, even if it is `object` itself. Otherwise the error of a dictionary.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -195,8 +195,8 @@ where
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// Returns the last object that begins at or below this address. Compare with the object's
-    /// length to find out whether the address is within the object.
+    /// Returns the last object that begins at or below this address. To find out whether the
+    /// address is within the object, compare it with the object's end.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()

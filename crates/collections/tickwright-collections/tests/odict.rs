@@ -552,8 +552,8 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 1 => !n << 32,
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
-            // Inserts twice as many entries as the next pool is created for, and removes every
-            // second entry, so that nodes are as empty as possible.
+            // Inserts twice as many entries as the pool of the next dictionary is created for, and
+            // removes every second entry, so that nodes are as empty as possible.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

@@ -16,8 +16,8 @@ pub type Span = u64;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Order {
-    /// Timers are due exactly at `max(deadline, now at insert)`. They are delivered by expiry, and
-    /// with equal expiry by arrival.
+    /// Timers are due exactly at `max(deadline, now at insert)`. Timers are delivered by expiry,
+    /// and with equal expiry by arrival.
     Exact,
     /// Timers are due at the end of a bucket, at most
     /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is the
@@ -39,8 +39,8 @@ impl Order {
 
 /// Marks the families whose [`Order`] is exact, and the queues of such families. Their timers are
 /// due exactly at the deadline even if the queue's `now` is old at the insert, so these queues also
-/// have the operations without a time argument. Implement this trait for a family of your own,
-/// unless the family is granular.
+/// have the operations without a time argument. If you write a family and it is not granular,
+/// implement this trait for it.
 #[diagnostic::on_unimplemented(
     message = "a granular queue counts its lateness from the caller's time: call \
                `insert_at(deadline, value, now)` or `reschedule_at(key, deadline, now)`",
@@ -78,13 +78,14 @@ impl HeadChange {
 /// A timer that has left the queue because it was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<K, V> {
-    /// The timer's key. It is now stale, unless the timer was returned by
+    /// The timer's key. After the call the key is stale, unless the call was
     /// [`pop_and_reinsert`](TimerQueue::pop_and_reinsert) or
     /// [`pop_and_keep`](crate::Queue::pop_and_keep).
     pub key: K,
     /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
-    /// The tick at which the timer was due in this structure. It is never before `deadline`.
+    /// The tick at which the timer was due in this structure. The expiry is never before
+    /// `deadline`.
     pub expiry: Tick,
     /// The value that the caller gave to the queue.
     pub value: V,
@@ -153,8 +154,9 @@ impl From<Claimed> for Reject {
     }
 }
 
-/// The error of a refused insert. It contains the unchanged value (clause 13). It implements
-/// `Error` if the value is `Debug`; for other values, use `map_err(|rejected| rejected.reason)`.
+/// The error of a refused insert. The error contains the unchanged value (clause 13). `Rejected`
+/// implements `Error` if the value is `Debug`; for other values, use
+/// `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
     /// The reason for the refusal.
@@ -221,8 +223,8 @@ error_texts! { KeyError:
 ///    queue, a timer that stays in the same bucket is allowed to stay at its place in the order.
 ///    The lateness bound holds for the new deadline in any case.
 /// 5. `now_is_monotone`: `now()` is the greatest `now` that any call has passed so far. A smaller
-///    `now` is treated as this value. `update_now` delivers nothing: a timer that is due at the new
-///    `now` stays pending at its place in the order, and leaves at the next pop.
+///    `now` is treated as if it were this value. `update_now` delivers nothing: a timer that is due
+///    at the new `now` stays pending at its place in the order, and leaves at the next pop.
 /// 6. `past_deadlines_are_legal`: a timer whose deadline is at or before `now()` leaves at the next
 ///    pop.
 /// 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. A timer for `u64::MAX` is
@@ -230,16 +232,16 @@ error_texts! { KeyError:
 ///    far.
 /// 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
 /// 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()`, so no
-///    wake-up is missed. It is `None` if and only if no timer is pending. After a complete advance
-///    it is later than `now()`, so a driver does not spin.
+///    wake-up is missed. `next_wake()` is `None` if and only if no timer is pending. After a
+///    complete advance `next_wake()` is later than `now()`, so a driver does not spin.
 /// 10. `head_change_is_reported`: an insert, remove or reschedule through
 ///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. The
 ///     operation is allowed to report a change although `next_wake()` stays the same, but must not
 ///     leave a change unreported.
 /// 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is [`KeyError::Stale`]
-///     forever. Slab keys carry a generation. A slot that has used all its generations is retired.
-///     A caller-owned node is its own key, and that key is stale while the node is not linked. Zero
-///     is never a valid key.
+///     forever. Slab keys contain a generation. A slot that has used all its generations is
+///     retired. A caller-owned node is its own key, and that key is stale while the node is not
+///     linked. Zero is never a valid key.
 /// 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve`, no operation allocates
 ///     until there are more timers than were reserved for.
 /// 13. `full_hands_the_value_back`: if a bounded queue is full, or if there is no memory for a
@@ -263,15 +265,16 @@ error_texts! { KeyError:
 ///     event log as a pop and an insert. In contrast to a pop and an insert, the key stays valid
 ///     and nothing is freed.
 /// 20. `len_counts_what_is_pending`: `len()` is correct after every operation.
-/// 21. `clear_empties`: `clear()` removes every timer and makes all keys stale. It does not change
-///     `now()`, and frees no memory.
+/// 21. `clear_empties`: `clear()` removes every timer and makes all keys stale. The call does not
+///     change `now()`, and frees no memory.
 /// 22. `idle_timers_keep_their_keys`: a timer of a slab can be idle, which means that it is in the
-///     queue but not pending. Its key is valid until the timer is removed. `arm` makes an idle
-///     timer pending; `disarm` and `pop_and_keep` make a pending timer idle. An idle timer is never
-///     due, is not counted by `len()`, and takes no time in other operations. Its memory stays
-///     allocated, so that `arm` never fails for lack of memory. Operations on pending timers refuse
-///     the key of an idle timer with [`KeyError::Idle`]. A caller-owned timer is idle while it is
-///     not in a queue; its key is then [`KeyError::Stale`] in every queue.
+///     queue but not pending. The key of such a timer is valid until the timer is removed. `arm`
+///     makes an idle timer pending; `disarm` and `pop_and_keep` make a pending timer idle. An idle
+///     timer is never due, is not counted by `len()`, and takes no time in other operations. The
+///     memory of an idle timer stays allocated, so that `arm` never fails for lack of memory.
+///     Operations on pending timers refuse the key of an idle timer with [`KeyError::Idle`]. A
+///     caller-owned timer is idle while it is not in a queue; its key is then [`KeyError::Stale`]
+///     in every queue.
 ///
 /// # Order, by example
 ///
@@ -332,10 +335,10 @@ error_texts! { KeyError:
 /// alarm to `next_wake`. If nothing is due when the alarm fires, an advance makes the bound later.
 /// After a complete advance the bound is later than `now`, so a driver does not spin.
 ///
-/// `next_wake` and `next_expiry` return only a tick; `peek` also returns which timer is first. In a
-/// wheel, `peek`, `second` and sometimes `next_expiry` read each timer of the first bucket, which
-/// can hold all n timers. In a ladder they do this only between a removal or a move and the next
-/// pop. A driver that runs often should therefore call `next_wake`.
+/// `next_wake` and `next_expiry` return only a tick, whereas `peek` also returns the key of the
+/// first timer. In a wheel, `peek`, `second` and sometimes `next_expiry` read each timer of the
+/// first bucket, which can hold all n timers. In a ladder these calls do this only after a removal
+/// or a move, until the next pop. A driver that runs often should therefore call `next_wake`.
 ///
 /// An unreported change of the head would cause a missed wake-up. A queue is therefore allowed to
 /// report a change that did not happen, but must report every change that happened.
@@ -347,13 +350,13 @@ error_texts! { KeyError:
 pub trait TimerQueue {
     /// Names one pending timer.
     type Key: Copy + Eq + fmt::Debug;
-    /// The value that the caller stores: a payload in a slab, a reference to the caller's node
-    /// under hooks.
+    /// The value that the caller stores: a payload in a slab, or a reference to the caller's node
+    /// over hooks.
     type Value;
-    /// What the queue promises about order and lateness.
+    /// What the queue promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
-    /// Returns the greatest `now` ever passed to this queue; 0 at first.
+    /// Returns the greatest `now` that was ever passed to this queue, or 0 if none was.
     fn now(&self) -> Tick;
 
     /// Advances `now` and does nothing else (clauses 1 and 5).
@@ -372,7 +375,8 @@ pub trait TimerQueue {
     /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case only `now` has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     fn insert_at(
         &mut self,
         deadline: Tick,
@@ -406,8 +410,8 @@ pub trait TimerQueue {
     /// 3, 4).
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue. In that case only `now`
-    /// has changed.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
     /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now). Only
@@ -435,7 +439,7 @@ pub trait TimerQueue {
     /// Returns the exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// Returns the tick for which to set an alarm: a lower bound of
+    /// Returns the tick for which to set an alarm, which is a lower bound of
     /// [`next_expiry`](Self::next_expiry) (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 

@@ -36,8 +36,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Creates the explanation of a timer with this deadline and expiry. It is for implementers of
-    /// structures.
+    /// Creates the explanation of a timer with this deadline and expiry. This function is for
+    /// implementers of structures.
     #[must_use]
     pub const fn new(deadline: Tick, expiry: Tick, whereabouts: Whereabouts) -> Self {
         Self { deadline, expiry, whereabouts }

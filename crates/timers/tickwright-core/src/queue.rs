@@ -79,7 +79,8 @@ impl<S: Store> Queue<S> {
     /// this `now`: see [`CoarseWheel`](crate::CoarseWheel).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case only `now` has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     #[inline]
     pub fn insert_at(
         &mut self,
@@ -117,8 +118,8 @@ impl<S: Store> Queue<S> {
     /// depends on the delay from this `now`.
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue. In that case only `now`
-    /// has changed.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     #[inline]
     pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().reschedule_at(key, deadline, now).map(drop)
@@ -159,7 +160,7 @@ impl<S: Store> Queue<S> {
     ///
     /// The worst-case cost depends on the structure:
     ///
-    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other trees;
+    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, and O(log n) in `RbTree`;
     /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
     /// - O(n) in a wheel. `peek` reads the timers of the first bucket until it finds a timer that
     ///   is due at the bucket's earliest tick. A bucket can cover thousands of ticks, so `peek` can
@@ -180,7 +181,7 @@ impl<S: Store> Queue<S> {
     }
 
     /// Returns the timer that leaves after the head. A tickless driver that defers a low-priority
-    /// head sets its alarm for this timer. In the worst case it costs as much as
+    /// head sets its alarm for this timer. In the worst case the call costs as much as
     /// [`peek`](Self::peek).
     #[must_use]
     #[inline]
@@ -189,10 +190,10 @@ impl<S: Store> Queue<S> {
         self.pending(order.second(nodes)?)
     }
 
-    /// Returns the exact expiry of the head. It costs as much as [`peek`](Self::peek), except in a
-    /// wheel. In a wheel it is O(1), unless a timer that was due at the first bucket's earliest
-    /// tick has been removed or moved. In that case it can cost as much as `peek`.
-    /// [`next_wake`](Self::next_wake) is always cheap.
+    /// Returns the exact expiry of the head. The call costs as much as [`peek`](Self::peek), except
+    /// in a wheel. In a wheel the call takes O(1), unless a timer that was due at the first
+    /// bucket's earliest tick has been removed or moved. In that case the call can cost as much as
+    /// `peek`. [`next_wake`](Self::next_wake) is always cheap.
     #[must_use]
     #[inline]
     pub fn next_expiry(&self) -> Option<Tick> {
@@ -201,9 +202,9 @@ impl<S: Store> Queue<S> {
     }
 
     /// Returns the tick for which to set an alarm. The tick is never later than
-    /// [`next_expiry`](Self::next_expiry), and is cheap to compute. In a wheel it can be earlier
-    /// than `next_expiry`. In that case nothing is due at the tick, and an advance to the tick
-    /// makes the result later.
+    /// [`next_expiry`](Self::next_expiry), and is cheap to compute. In a wheel the tick can be
+    /// earlier than `next_expiry`. In that case nothing is due at the tick, and an advance to the
+    /// tick makes `next_wake` later.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Option<Tick> {
@@ -226,7 +227,7 @@ impl<S: Store> Queue<S> {
     }
 
     /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns for the
-    /// head's expiry and value. The key stays valid. `rearm` runs while the head is still linked
+    /// head's expiry and value. The key stays valid. When `rearm` runs, the head is still linked
     /// and the queue is consistent.
     ///
     /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))` keeps a periodic
@@ -410,8 +411,8 @@ impl<S: Store> Queue<S> {
 
 /// A queue for a caller that drives an alarm. [`Queue::driven`] returns it.
 ///
-/// Each operation does what the operation of [`Queue`] with the same name does. It also returns
-/// whether [`next_wake`](Queue::next_wake) might have changed (clause 10 of the
+/// Each operation does what the operation of [`Queue`] with the same name does. Each operation also
+/// returns whether [`next_wake`](Queue::next_wake) might have changed (clause 10 of the
 /// [contract](TimerQueue)), so that the caller sets the alarm again only when necessary:
 ///
 /// ```
@@ -432,7 +433,7 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
 impl<S: Store> Driven<'_, S> {
-    /// Fails to compile if a family is granular and implements [`Exact`].
+    /// This constant does not compile if a family is granular and implements [`Exact`].
     pub(super) const IS_EXACT: () = assert!(
         matches!(OrderOf::<S>::ORDER, Order::Exact),
         "a family that is not `Order::Exact` implements `Exact`"

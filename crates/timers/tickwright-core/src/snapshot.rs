@@ -4,7 +4,7 @@
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
 //! Numbers are little-endian. A timer is saved with the number of ticks that it had left, so a
-//! snapshot contains no time of a clock. The caller that restores the snapshot computes each
+//! snapshot contains no absolute times. The caller that restores the snapshot computes each
 //! deadline from its own current time. The entries are in the order of delivery, so timers of equal
 //! deadline stay in the order of their arrival. A snapshot of n timers takes at most O(n log n) in
 //! every structure, and does not change the queue.
@@ -169,8 +169,8 @@ pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     }
 }
 
-/// Computes the CRC-32 of Ethernet. It uses no table, because a snapshot is short and a table would
-/// take flash.
+/// Computes the CRC-32 of Ethernet. The function uses no table, because a snapshot is short and a
+/// table would take flash.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for &byte in bytes {
@@ -182,7 +182,8 @@ fn checksum(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// A snapshot that is being written into memory of its exact length.
+/// A snapshot that is being written. `body` and `check` together have exactly the snapshot's
+/// length.
 struct Writer<'b, T> {
     body: &'b mut [u8],
     check: &'b mut [u8],

@@ -1,9 +1,10 @@
 //! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) combines a
-//! family with a [`Store`](crate::storage::Store), which has the memory. Two other crates combine a
-//! family with their own memory: `tickwright` for threads, and `tickwright-mcu` for tasks.
+//! handles of type `P` and over records, which it reads and writes through [`Nodes`]. A
+//! [`Queue`](crate::Queue) combines a family with a [`Store`](crate::storage::Store), which has the
+//! memory. Two other crates combine a family with their own memory: `tickwright` for threads, and
+//! `tickwright-mcu` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>
@@ -25,9 +26,9 @@ use core::iter;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. It takes O(n)
-/// if the structure visits its nodes in order, otherwise O(n log n), and allocates 24 bytes per
-/// node.
+/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. The call takes
+/// O(n) if the structure visits its nodes in order, otherwise O(n log n), and allocates 24 bytes
+/// per node.
 #[cfg(feature = "alloc")]
 pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     discipline: &D,
@@ -75,17 +76,17 @@ impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
 /// 4. everything that the implementation and its records hold, except handles, is `Send` and
 ///    `Sync`, so they hold no `Cell` and no other pointer.
 pub unsafe trait Discipline<P: Handle>: Sized {
-    /// The record that the discipline keeps for each node.
+    /// The record that the discipline has for each node.
     type Record: Record<P>;
 
-    /// The discipline without nodes. It is a constant, so that queues can be statics.
+    /// The discipline without nodes. This value is a constant, so that queues can be statics.
     const NEW: Self;
 
-    /// What the discipline promises about order and lateness.
+    /// What the discipline promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
     /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure,
-    /// where each move uses one unit of the budget. If this is false, an advance always returns
+    /// where each move uses one unit of the budget. If `MOVES` is false, an advance always returns
     /// `moved: 0`.
     const MOVES: bool = false;
 
@@ -93,8 +94,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// cannot fail.
     ///
     /// # Errors
-    /// [`Reject::Full`] when the discipline is bounded and full, or when there is no memory. In
-    /// that case nothing has changed.
+    /// [`Reject::Full`] when the discipline is bounded and full, or when there is no memory. When
+    /// this error is returned, nothing has changed.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let _ = (len, additional);
         Ok(())
@@ -168,9 +169,9 @@ pub unsafe trait Discipline<P: Handle>: Sized {
 
     /// Returns the head if it is due at `now`; the head stays linked. To find the head, the call
     /// might have to move nodes inside the structure; each move uses one unit of `budget`. When
-    /// `budget` is used up, it moves nothing more and returns `None`. If it returns `None` and
-    /// `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake) is later than
-    /// `now`.
+    /// `budget` is used up, the call stops moving nodes and returns `None`. If the call returns
+    /// `None` although `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake)
+    /// is later than `now`.
     fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
@@ -184,7 +185,7 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Does what [`reschedule`](Self::reschedule) does for a node `p` that [`due`](Self::due) has
-    /// just returned for the same `now`. Nothing must have changed since that call.
+    /// just returned for the same `now`. The caller must not have changed anything since that call.
     fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let _ = self.reschedule(nodes, p, deadline, now);
     }
@@ -215,7 +216,8 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Whether [`for_each`](Self::for_each) visits the nodes in the order in which they leave.
     const VISITS_IN_ORDER: bool = false;
 
-    /// Calls `visit` for each linked node, in any order on which [`rank`](Self::rank) can rely.
+    /// Calls `visit` for each linked node. The order of the visits is free, but
+    /// [`rank`](Self::rank) must match it.
     fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P));
 
     /// Returns the rank of the linked node `p` among the nodes with the same expiry: the node with

@@ -39,12 +39,12 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
 /// (`records/latency-crossover`). The measured work is one call of a tick handler: read the head,
-/// remove it, re-arm it, read the new head. With periods from 1 to 10 ms the heap becomes faster
-/// than the list at fewer timers than any other structure does: at 12 to 16 timers in a slab, and
-/// at 32 to 48 timers with hooks. At 512 timers the heap is 5 to 8 times as fast as the list,
-/// whereas the trees are only 2 to 4 times as fast as the list. With hooks, the trees run fewer
-/// instructions than the heap, down to half as many, but lose more time by jumps and cache misses
-/// than they save by fewer instructions.
+/// remove it, re-arm it, read the new head. With periods from 1 to 10 ms, the heap becomes faster
+/// than the list between 12 and 16 timers in a slab, and between 32 and 48 timers with hooks. Every
+/// other structure needs more timers to become faster than the list. At 512 timers the heap is 5 to
+/// 8 times as fast as the list, whereas the trees are only 2 to 4 times as fast as the list. With
+/// hooks, the trees run fewer instructions than the heap, down to half as many, but lose more time
+/// by jumps and cache misses than they save by fewer instructions.
 ///
 /// Choose another structure in these cases:
 ///
@@ -77,10 +77,10 @@ pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 /// - The cost of a wheel's most expensive call grows with the number of timers in a bucket, up to
 ///   2,700 instructions with 64 timers in `Wheel`.
 ///
-/// The default is the same type on all targets, because a structure that is no target's default is
-/// little tested: in Xenomai, whose default is the list except on x86-64, such a structure stayed
-/// broken for six years. On another processor, the heap can become faster than the list at another
-/// number of timers, so measure on your processor.
+/// The default is the same type on all targets, because a structure that is not the default of any
+/// target is little tested. In Xenomai, such a structure stayed broken for six years. (Xenomai's
+/// default is the list, except on x86-64.) On another processor, the heap can become faster than
+/// the list at another number of timers, so measure on your processor.
 #[cfg(feature = "alloc")]
 pub type SchedulerFamily = dary_heap::DaryHeap<4>;
 

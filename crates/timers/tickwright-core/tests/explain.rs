@@ -128,8 +128,8 @@ fn a_timer_that_is_not_pending_has_no_explanation() {
     assert_eq!(theirs.explain(node), Err(KeyError::Stale));
 }
 
-/// A timer stays where it is until the tick that `explain` names. At that tick it moves to a lower
-/// level or leaves.
+/// A timer stays where it is until the tick that `explain` names. At that tick the timer moves to a
+/// lower level or leaves.
 #[test]
 fn what_the_wheel_says_comes_true() {
     let mut seed = 7u64;

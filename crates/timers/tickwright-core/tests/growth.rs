@@ -26,7 +26,7 @@ fn looks<R>(work: impl FnOnce() -> R) -> (u64, R) {
     (LOOKS.get(), result)
 }
 
-/// A family that counts how often it looks up a record.
+/// A family that counts how often its structures look up a record.
 struct Counted<F>(PhantomData<F>);
 
 impl<F: Family> Family for Counted<F> {
@@ -180,8 +180,8 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
 }
 
 /// Asserts that the cost of `work` on `MANY` timers is at most about `MANY / FEW` times the cost on
-/// `FEW` timers. A factor of two more is allowed, because some costs also grow with the logarithm,
-/// and some structures work differently when there are many timers.
+/// `FEW` timers. Twice this cost is allowed, because some costs also grow with the logarithm of the
+/// number, and some structures work differently when there are many timers.
 fn grows_linearly(what: &str, work: impl Fn(usize) -> u64) {
     let (few, many) = (work(FEW), work(MANY));
     let most = (2 * (MANY / FEW) as u64) * few.max(FEW as u64);
@@ -225,7 +225,8 @@ fn in_a_slab<F: Family>() {
     }
 }
 
-/// Work on a queue over hooks, which returns how often it looked up a record.
+/// A function that works on a queue over hooks, and returns how often the structure looked up a
+/// record.
 type Work<'w, F> = &'w dyn Fn(HookQueue<'_, Counted<F>, u32>) -> u64;
 
 fn over_hooks<F: Family>() {

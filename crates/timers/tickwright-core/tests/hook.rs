@@ -12,7 +12,8 @@ use std::hash::DefaultHasher;
 use common::due;
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerRef, for_each_family};
 
-/// The number of rounds of each loop. It is smaller under Miri, because Miri interprets each step.
+/// The number of rounds of each loop. The number is smaller under Miri, because Miri interprets
+/// each step.
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
 
 type Queue<'a, F> = HookQueue<'a, F, u32>;

@@ -13,8 +13,8 @@ use tickwright_core::{
 };
 use tickwright_nodes::testing::Random;
 
-/// Draws a deadline, usually after `now`. It is often the deadline of other timers, and sometimes
-/// in the past.
+/// Draws a deadline, usually after `now`. The deadline is often the deadline of other timers too,
+/// and sometimes in the past.
 fn deadline(random: &mut Random, now: Tick) -> Tick {
     let delay = match random.below(10) {
         0..=3 => u64::from(random.below(3)) * 64,

@@ -14,8 +14,8 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// Explores every schedule of `scene`, which returns whether the state under test occurred. It must
-/// return true in at least one schedule.
+/// Explores every schedule of `scene`, which returns whether the state under test occurred. `scene`
+/// must return true in at least one schedule.
 fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     let seen = leak(AtomicBool::new(false));
     loom::model(move || {

@@ -20,7 +20,7 @@ fn wheels_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_288);
 }
 
-/// The sizes on 32-bit targets are checked by `ci/no_std.sh`.
+/// This test checks 64-bit targets; `ci/no_std.sh` checks the sizes on 32-bit targets.
 #[cfg(feature = "alloc")]
 #[test]
 fn ladders_in_slabs_have_not_grown() {

@@ -48,8 +48,8 @@ fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
 fn retain_asks_for_each_once<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut asked = Vec::new();
-    // If another timer is due at the same tick as the removed timer, the queue may or may not
-    // report a change.
+    // If another timer is due at the same tick as the removed timer, the queue is allowed, but not
+    // required, to report a change.
     queue.retain(|pending, value| {
         asked.push(pending.key);
         assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));

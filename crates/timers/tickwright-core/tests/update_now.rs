@@ -1,6 +1,6 @@
 //! Tests `insert_at`, `reschedule_at` and `update_now`: a timer in a coarse wheel is late by at
-//! most 8/63 of its delay from the caller's time, or by one tick if that is more, however long the
-//! program has run or slept.
+//! most 8/63 of its delay or one tick. The delay is counted from the caller's time, however long
+//! the program has run or slept.
 
 #![cfg(feature = "alloc")]
 

@@ -12,7 +12,7 @@
 //!
 //! | queue | where the timers are | how many |
 //! |---|---|---|
-//! | [`queue_integrated::Queue`] | in the tasks: 8 words each | one a task |
+//! | [`queue_integrated::Queue`] | in the tasks, 8 words each | one per task |
 //! | [`queue_generic::ConstGenericQueue`] | in the queue, for any executor | `N` |
 //!
 //! Finding the next alarm takes O(1) in both queues. In the integrated queue waking a task takes
@@ -24,8 +24,8 @@
 //!
 //! # What differs from `embassy-time-queue-utils` 0.3.2
 //! - The list of timers is sorted, so an alarm visits only the due timers.
-//! - Timers of the same tick are woken in the order in which they were armed. A deadline that has
-//!   passed is due at once.
+//! - Timers of the same tick are woken in the order in which they were armed. A timer whose
+//!   deadline has passed is due at once.
 //! - [`Queue::schedule_wake`] returns `true` only if the next alarm might have changed, so a driver
 //!   sets its alarm less often. If a driver has lost an alarm, it finds the missed timers when a
 //!   timer with an earlier deadline is armed. With Embassy's queue it finds them when any timer is
@@ -33,7 +33,7 @@
 //! - A timer with the deadline `u64::MAX` ("never") takes no room, and does not block a later timer
 //!   of its task.
 //! - If a generic queue has no room for a timer, it wakes the timer's task, so that the task tries
-//!   again. It drops no other timer and wakes no other task early.
+//!   again. The queue drops no other timer and wakes no other task early.
 //! - `schedule_wake_queue_item` requires `'static` storage, because the queue stores a pointer to
 //!   it.
 //! - When a queue is dropped or replaced, it unlinks its tasks, so that their next timers work.
@@ -81,9 +81,9 @@ static SLACK: AtomicU32 = AtomicU32::new(0);
 /// initial slack is 0. No timer is early. With slack, an alarm is later and wakes more tasks at
 /// once, so the chip wakes less often.
 ///
-/// This is a free function, because the queue belongs to the time driver. The new slack takes
-/// effect when the driver sets its next alarm. The lateness of the alarm itself, and the time while
-/// interrupts are masked, come in addition.
+/// `set_slack` is a free function, because the queue belongs to the time driver. The new slack
+/// takes effect when the driver sets its next alarm. A timer can be late by more than the slack if
+/// the driver's alarm is late or interrupts are masked.
 #[cfg(feature = "slack")]
 pub fn set_slack(ticks: u32) {
     SLACK.store(ticks, Ordering::Relaxed);
@@ -92,7 +92,8 @@ pub fn set_slack(ticks: u32) {
 /// Returns the last tick for an alarm that must come at most `slack` ticks after `next`.
 #[cfg(feature = "slack")]
 fn within(next: u64, slack: u32) -> u64 {
-    // `u64::MAX` means that no timer is pending, so no deadline must become `u64::MAX`.
+    // `u64::MAX` means that no timer is pending, so the result for a real deadline must be less
+    // than `u64::MAX`.
     if next == u64::MAX { next } else { next.saturating_add(slack.into()).min(u64::MAX - 1) }
 }
 
@@ -109,15 +110,15 @@ impl Queue {
     }
 
     /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier timer of that waker is
-    /// pending. Returns whether the next alarm might have changed. If it might have changed, call
+    /// pending. Returns whether the next alarm might have changed. If the result is true, call
     /// [`next_expiration`](Self::next_expiration) and set the alarm again.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         self.0.schedule_wake(at, waker)
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. With [`set_slack`], the alarm can be
-    /// later than the next deadline by up to the slack.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. With [`set_slack`], the
+    /// alarm can be later than the next deadline by up to the slack.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         let next = self.0.next_expiration(now);
         #[cfg(feature = "slack")]

@@ -73,9 +73,9 @@ pub trait Chip {
     fn alarm_in(&mut self, ticks: Tick);
 }
 
-/// The timers of a program, as a static. The alarm's interrupt and the main program share them by
-/// means of the critical section that the program provides. The two forms are [`SlotTimers`] and
-/// [`HookTimers`].
+/// The timers of a program, for use as a static. The alarm's interrupt and the main program share
+/// them by means of the critical section that the program provides. The two forms are
+/// [`SlotTimers`] and [`HookTimers`].
 pub struct FirmwareTimers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
 
 /// Timers in `N` slots that are part of the static. Each timer has a value, such as a function, a
@@ -130,9 +130,9 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
         critical_section::with(|cs| work(&mut self.0.borrow_ref_mut(cs)))
     }
 
-    /// Does the work of the alarm's interrupt: takes each due timer in a separate critical section,
-    /// calls `fire` with the timer's value and expiry, and finally sets the alarm again. `fire`
-    /// runs with interrupts unmasked, and can arm, move and cancel timers.
+    /// Handles the alarm's interrupt: takes each due timer in a separate critical section, calls
+    /// `fire` with the timer's value and expiry, and finally sets the alarm again. `fire` runs with
+    /// interrupts unmasked, and can arm, move and cancel timers.
     ///
     /// `period` returns the number of ticks after which a timer is due again, or 0 for a timer that
     /// fires once. A periodic timer stays on a fixed grid, so its lateness does not accumulate. If
@@ -276,8 +276,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
 }
 
 impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
-    /// Arms a timer that is due `ticks` ticks from now. If it is already pending, changes its
-    /// deadline.
+    /// Arms a timer that is due `ticks` ticks from now. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
     /// As [`arm_at`](Self::arm_at).
@@ -286,8 +286,8 @@ impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
         self.arm_at(timer, deadline)
     }
 
-    /// Arms a timer that is due at the tick `deadline`. If it is already pending, changes its
-    /// deadline.
+    /// Arms a timer that is due at the tick `deadline`. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
     /// [`Reject::WrongQueue`] if the timer is pending in another queue.

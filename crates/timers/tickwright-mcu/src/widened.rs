@@ -1,7 +1,7 @@
 //! Extends a counter of at most 32 bits, which wraps, to a clock of 64 bits, which does not.
 
-/// A clock of 64 bits, which is read from a counter of `BITS` bits. It stores the last time that
-/// was read.
+/// A clock of 64 bits, which is read from a counter of `BITS` bits. The value stores the last time
+/// that was read.
 ///
 /// ```text
 ///   counter (16 bits)  .. 65,534  65,535       0       1 ..

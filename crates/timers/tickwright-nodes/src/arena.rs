@@ -18,7 +18,7 @@
 //! random order.
 //!
 //! # Invariants
-//! 1. The generation of a live slot is never 0. The compiler uses the value 0 to encode a free
+//! 1. The generation of a live slot is never 0. The compiler uses 0 in this field to encode a free
 //!    slot.
 //! 2. Each occupation of a slot has a different generation, so a stale [`SlotId`] never becomes
 //!    valid again. A slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is an
@@ -29,9 +29,9 @@
 //!    for invariant 4).
 //! 4. `len` slots are live and `retired` slots are retired. The slot with index 0 is neither live
 //!    nor retired.
-//! 5. `idle` live slots have the top bit of their generation set. No id has this bit set, so the
-//!    generations of an idle slot and of its id differ, as with a stale id. One comparison
-//!    therefore distinguishes a slot that is live and not idle from all other slots.
+//! 5. In exactly `idle` of the live slots, the top bit of the generation is set. No id has this bit
+//!    set, so the generations of an idle slot and of its id differ, as with a stale id. One
+//!    comparison therefore distinguishes a slot that is live and not idle from all other slots.
 
 use core::num::NonZeroU32;
 
@@ -51,7 +51,7 @@ pub use slots::Arena;
 #[cfg(feature = "alloc")]
 pub use vectors::{ApartColumns, Records, TogetherColumns};
 
-/// The index of a slot. It is never 0, so that an optional index takes four bytes.
+/// The index of a slot. An index is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Idx(NonZeroU32);
@@ -164,12 +164,13 @@ impl<T> SlotState<T> {
 /// The number of occupations that a slot can have.
 pub const GENERATIONS: u32 = u32::MAX >> 1;
 
-/// The error for three cases: there is no memory for another slot, no index is left, or the bound
-/// is reached.
+/// The error that is returned when there is no memory for another slot, when no index is left, or
+/// when the bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The greatest number of slots: an index is a `u32`, and 0 stands for no slot.
+/// The greatest number of slots. The number is limited because an index is a `u32`, and 0 stands
+/// for no slot.
 pub const MOST: usize = u32::MAX as usize - 1;
 
 /// Returns the number of slots that are needed for `total` values, `retired` retired slots and

@@ -13,8 +13,8 @@
 //!
 //! On a target without compare-exchange (Cortex-M0, RISC-V without the A extension), the feature
 //! `critical-section` makes structures claim hooks in a critical section. Without that feature,
-//! threads cannot share hooks on such a target, and the compiler rejects programs that do
-//! ([`Shareable`]).
+//! threads cannot share hooks on such a target, and the compiler rejects a program that shares
+//! hooks ([`Shareable`]).
 //!
 //! The documentation of `HookQueue` in `tickwright-core` describes what happens when structures or
 //! nodes are dropped, when a structure is forgotten, and when a node is inserted twice.
@@ -50,7 +50,7 @@ pub unsafe trait Hooked: 'static {
     /// The name of the structure.
     const ID: &'static str;
 
-    /// The message for the abort of the process that happens when a pinned node is dropped while
+    /// The message that is printed when the process aborts because a pinned node was dropped while
     /// linked.
     const DROPPED: &'static str;
 }
@@ -203,12 +203,12 @@ impl<F: Hooked> Hook<F> {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word, and returns the old word. It is for tests of code that detects a
-    /// wrong owner.
+    /// Writes the owner word, and returns the old word. The function is for tests of code that
+    /// detects a wrong owner.
     ///
     /// # Safety
-    /// 1. Until the word is correct again, the only operation on the structure that owns the node
-    ///    is a check.
+    /// 1. Until the word is correct again, the caller does nothing with the structure that owns the
+    ///    node except check it.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub unsafe fn set_owner(&self, owner: u32) -> u32 {
@@ -253,17 +253,17 @@ fn abort(message: &str) -> ! {
     panic!("{message}");
 }
 
-/// Access to the records of the nodes that one structure owns.
+/// Gives access to the records of the nodes that one structure owns.
 pub struct HookNodes<F: Hooked> {
     _family: PhantomData<fn() -> F>,
 }
 
 impl<F: Hooked> HookNodes<F> {
-    /// Creates the access for one structure.
+    /// Creates the value through which one structure accesses its nodes' records.
     ///
     /// # Safety
     /// The structure does not share this value, and lends it only for as long as the structure
-    /// itself is borrowed. It ensures that each handle that is passed to this value
+    /// itself is borrowed. The structure ensures that each handle that is passed to this value
     /// 1. was made from a live reference to the hook, or to an object that contains the hook;
     /// 2. points at a hook that the structure has claimed and not released since, so the hook stays
     ///    where it is. The hook is either borrowed for as long as the structure lives, or pinned;

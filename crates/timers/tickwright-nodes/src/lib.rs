@@ -12,7 +12,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | the root | what an algorithm can ask of memory: [`Handle`], [`Record`], [`Nodes`] |
+//! | the root | the traits for access to memory: [`Handle`], [`Record`], [`Nodes`] |
 //! | [`arena`] | indices of slots with generations |
 //! | [`hook`] | links inside the caller's structs, and the word that names a node's owner |
 //! | [`chain`] | doubly linked lists |

@@ -10,7 +10,7 @@ pub trait Handle: Copy + Eq + Debug + 'static {
     /// Whether the handle is an index.
     const NUMBERED: bool = false;
 
-    /// Returns the number of an index, which is never 0, or 0 for a pointer.
+    /// Returns the number of an index, which is never 0. For a pointer it returns 0.
     fn number(self) -> u32 {
         0
     }

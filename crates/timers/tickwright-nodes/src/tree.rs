@@ -1,11 +1,11 @@
 //! The operations that binary search trees share: linking, unlinking, rotating, walking and
 //! verifying. No operation compares keys.
 //!
-//! A tree searches for a place by its own rule. It then calls [`attach`] to link a leaf at this
-//! place, or [`detach`] to unlink a node, and the tree's [`Balance`] restores the heights. Timer
-//! trees and dictionaries use these operations. A new node must be linked to the right of all nodes
-//! with an equal key, so that nodes with equal keys are in the order of their arrival. Rotations do
-//! not change this order.
+//! A tree searches for a place by its own rule. The tree then calls [`attach`] to link a leaf at
+//! this place, or [`detach`] to unlink a node, and the tree's [`Balance`] restores the heights.
+//! Timer trees and dictionaries use these operations. A new node must be linked to the right of all
+//! nodes with an equal key, so that nodes with equal keys are in the order of their arrival.
+//! Rotations do not change this order.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
@@ -98,10 +98,10 @@ pub trait Linked<P: Handle> {
     /// The mark of the balance.
     type Mark: Copy + PartialEq + Debug;
 
-    /// Returns the links, for reading.
+    /// Returns a shared reference to the links.
     fn links(&self) -> &Links<P, Self::Mark>;
 
-    /// Returns the links, for writing.
+    /// Returns a mutable reference to the links.
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 
@@ -130,7 +130,7 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// of 2^64 nodes.
     const TOO_DEEP: Violation;
 
-    /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
+    /// Restores the balance after the leaf `p` was linked as a child of `parent`, or as the root.
     fn linked<P: Handle, R: Linked<P, Mark = Self::Mark>, N: Nodes<P, R>>(
         root: &mut Option<P>,
         nodes: &mut N,
@@ -151,8 +151,8 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// The violated rule of the balance.
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
-    /// Returns the height of a node with this mark and these children, in the way in which this
-    /// balance counts heights. Each child is given by its mark and its height. A missing child has
+    /// Returns the height of a node with this mark and these children. Each balance defines what it
+    /// counts as the height. Each child is given by its mark and its height. A missing child has
     /// height 0.
     ///
     /// # Errors
@@ -160,7 +160,7 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
 }
 
-/// The place at which [`detach`] has removed a node from the tree: paths through this place are now
+/// The place at which [`detach`] has removed a node from the tree. Paths through this place are now
 /// shorter by one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {

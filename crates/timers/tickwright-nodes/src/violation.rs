@@ -7,11 +7,11 @@
 pub enum Violation {
     /// The number of nodes that can be reached by links is not the number of pending nodes.
     Count,
-    /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
+    /// A neighbor of a node does not point back to the node (`next`/`prev`, `child`/`parent`).
     BackLink,
     /// A node is before a node with an earlier expiry.
     Order,
-    /// The head, tail, root or cached head does not match the links.
+    /// The stored head, tail, root or cached head does not match the links.
     Head,
     /// A red node has a red parent, or the root is red.
     RedRed,

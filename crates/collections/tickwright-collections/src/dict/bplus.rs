@@ -14,7 +14,8 @@ use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
 
-/// The leaf that contains the entry of a live cell. In a free cell, the next free cell.
+/// The record of a cell. In a live cell it is the leaf that contains the cell's entry; in a free
+/// cell it is the next free cell.
 #[derive(Debug)]
 struct InLeaf(Option<Idx>);
 
@@ -44,7 +45,7 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree. Keys are adjacent in wide nodes, which come
+/// A dictionary over a B+ tree, which owns its objects. Keys are adjacent in wide nodes, which come
 /// from a pool.
 ///
 /// ```
@@ -232,7 +233,7 @@ impl<O: PlainKey<T>, T> Index<O, T> {
     }
 
     /// Returns the spot and the key for inserting `object` at `position`, if the object belongs
-    /// there. The tree then has room for the entry.
+    /// there. Also makes room for the entry in the tree.
     #[inline]
     fn make_place(
         &mut self,
@@ -253,8 +254,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         if !fits {
             return Err(DictError::OutOfOrder);
         }
-        // All of the user's code has run at this point. If the cells later turn out to have no
-        // room, the nodes that are reserved here remain available to the next insert.
+        // All of the user's code has run at this point. If the insert fails later because the cells
+        // have no room, the nodes that are reserved here remain available to the next insert.
         if self.tree.make_room(spot) { Ok((spot, key)) } else { Err(DictError::Full) }
     }
 

@@ -1,5 +1,5 @@
-//! The cells in which dictionaries keep their own objects: an [`Arena`] that stores each record
-//! next to its object. Each key contains the identity of its arena.
+//! The cells in which a dictionary stores the objects that it owns. The cells are an [`Arena`] that
+//! stores each record next to its object. Each key contains the identity of its arena.
 
 #![forbid(unsafe_code)]
 
@@ -118,7 +118,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         self.arena.vacate(index).map(|(_, object)| object)
     }
 
-    /// Verifies that a cell is live. If it is not, the error is [`Violation::Storage`].
+    /// Verifies that a cell is live. If the cell is not live, the error is [`Violation::Storage`].
     pub(super) fn check_live(&self, p: Idx) -> Result<(), Violation> {
         self.arena.live(p).map(|_| ()).ok_or(Violation::Storage)
     }

@@ -2,10 +2,10 @@
 //! can be anywhere in memory.
 //!
 //! An object can have several links, each for one dictionary at a time. At its first insert, a
-//! dictionary stores the offset of the link in the object, and it refuses objects whose link is at
-//! another offset. It can therefore compute the object's address from the link's address, and the
-//! link needs no pointer to its object. The user needs no unsafe code to describe where the link
-//! is.
+//! dictionary stores the offset of the link in the object. After that, the dictionary refuses
+//! objects whose link is at another offset. The dictionary can therefore compute the object's
+//! address from the link's address, and the link needs no pointer to its object. The user describes
+//! where the link is without unsafe code.
 //!
 //! When a link is dropped, inserted twice, offered to another dictionary or forgotten, the same
 //! happens as with a timer of a `HookQueue`.
@@ -41,8 +41,8 @@ unsafe impl<B: Balance> Hooked for InDict<B> {
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Link>() == 56);
 
-/// A field for your own struct, by which a dictionary links an object. A link can be in one
-/// dictionary at a time.
+/// A link is a field of your own struct, through which a dictionary links the struct. A link can be
+/// in one dictionary at a time.
 ///
 /// A link, and therefore also your struct, is `!Unpin`, because a dictionary holds a pointer to the
 /// link while it is linked.
@@ -77,10 +77,10 @@ impl<B: Balance> fmt::Debug for Link<B> {
     }
 }
 
-/// Returns the link of an object that a dictionary with this order uses.
+/// A trait that returns the link of an object. Dictionaries with this order use that link.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
-    /// Returns the link of `object`, which must be the same field for all objects. If it is another
-    /// field, the dictionary refuses the object with [`DictError::WrongLink`].
+    /// Returns the link of `object`, which must be the same field for all objects. If the link is
+    /// another field, the dictionary refuses the object with [`DictError::WrongLink`].
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
@@ -90,7 +90,7 @@ pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 type Ptr<B> = HookPtr<InDict<B>>;
 
-/// The offset before the first insert.
+/// The value of `offset` before the first insert.
 const UNKNOWN: usize = usize::MAX;
 
 /// Access to the links and objects of one dictionary. Only [`HookDict`] creates this value.
@@ -145,9 +145,9 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
     }
 }
 
-/// An ordered dictionary over objects that the caller owns. It never allocates. A constant
-/// expression can create the dictionary, so it can be a static. The documentation of [`Dictionary`]
-/// has the details, with examples.
+/// An ordered dictionary over objects that the caller owns. The dictionary never allocates. A
+/// constant expression can create the dictionary, so it can be a static. The documentation of
+/// [`Dictionary`] has the details, with examples.
 ///
 /// The compiler rejects a program that drops an object before its dictionary:
 ///
@@ -213,8 +213,8 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Fails to compile in a program that creates a dictionary on a target where dictionaries
-    /// cannot draw an identity.
+    /// This constant does not compile in a program that creates a dictionary on a target where
+    /// dictionaries cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \

@@ -10,7 +10,7 @@
 //! | `put` | inserts a value at a position |
 //! | `withdraw` | unlinks a node and returns its object |
 //! | `withdraw_all` | unlinks every node |
-//! | `verify` | verifies index and memory |
+//! | `verify` | verifies the index and the memory |
 
 /// Implements [`Dictionary`](super::Dictionary) for one type.
 macro_rules! dictionary {

@@ -62,8 +62,9 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     /// Returns an empty dictionary that holds at most `capacity` entries and allocates nothing
-    /// after this call. Further inserts are refused with [`DictError::Full`]. A cell that has held
-    /// 2^31 - 1 entries is retired. Each retired cell lowers the capacity by one.
+    /// after this call. When it holds `capacity` entries, a further insert is refused with
+    /// [`DictError::Full`]. A cell that has held 2^31 - 1 entries is retired. Each retired cell
+    /// lowers the capacity by one.
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the cells cannot be allocated.
@@ -73,8 +74,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(dictionary)
     }
 
-    /// Does what [`balanced`](Self::balanced) does, but new cells start after generation `last`. It
-    /// is for tests of retirement.
+    /// Does what [`balanced`](Self::balanced) does, but new cells start after generation `last`.
+    /// The function is for tests of the retirement of cells.
     #[cfg(test)]
     fn with_last_generation(order: O, last: u32) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(last)) }
@@ -105,7 +106,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     /// stays at its old place.
     ///
     /// # Errors
-    /// The errors of [`Dictionary::get`]. In that case `change` has not run.
+    /// The errors of [`Dictionary::get`]. When this error is returned, `change` has not run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)

@@ -9,8 +9,8 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::tree::{Balance, Left, Right};
 use tickwright_nodes::{Handle, Nodes};
 
-/// The position at which a dictionary inserts an object. It is an argument of
-/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned).
+/// The position at which a dictionary inserts an object.
+/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned) takes a position as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position<E> {
     /// After all entries with an equal key. The search starts at the given entry, if there is one.
@@ -22,7 +22,8 @@ pub enum Position<E> {
 }
 
 impl<E> Position<E> {
-    /// Returns the same position, in which `node` has replaced the entry by its node.
+    /// Returns the same position, in which the entry is replaced by the node that `find` returns
+    /// for it.
     #[inline]
     pub(super) fn try_map<P>(
         self,
@@ -118,7 +119,7 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
     }
 
     /// Moves the linked node `p` after all nodes whose key equals the current key of `p`. Returns
-    /// whether `p` had to move. It never returns an error.
+    /// whether `p` had to move. The function never returns an error.
     pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
         let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
         self.tree.unlink(&mut self.nodes, p);
@@ -145,13 +146,13 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         (!stays).then_some(before)
     }
 
-    /// Returns the node after the linked node `p`. It never returns an error.
+    /// Returns the node after the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Right))
     }
 
-    /// Returns the node before the linked node `p`. It never returns an error.
+    /// Returns the node before the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Left))

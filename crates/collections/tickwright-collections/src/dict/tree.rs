@@ -85,7 +85,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Returns the node on one side of a place.
+    /// Returns the node that is directly before or after a place, depending on `side`.
     #[inline]
     pub(crate) fn neighbour<N: Nodes<P, DictRecord<P, B>>>(
         nodes: &N,

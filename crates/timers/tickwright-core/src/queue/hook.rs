@@ -50,18 +50,18 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it by itself.
 ///
-/// A queue delivers `&Timer`. If you need the struct that contains the timer, make the payload
-/// refer to that struct, or make the rest of the struct the payload. The payload is shared while
-/// the timer is pending: only its atomics and cells can change.
+/// A queue delivers `&Timer`. To get from a delivered timer to your struct, make the struct the
+/// payload, or store a reference to the struct in the payload. While the timer is pending, the
+/// payload is shared, so only its atomics and cells can change.
 ///
 /// A timer is `!Unpin`, because a queue holds a pointer to the timer while the timer is pending.
 /// `insert` borrows the timer for as long as the queue exists. If a timer was inserted by
 /// `insert_pinned`, dropping it while it is pending aborts the process.
 ///
-/// A queue has one payload type. If that type is an enum whose variants refer to the struct around
-/// the timer, a struct can have two timers, and two kinds of structs can share a queue. (A struct
-/// that is not a static cannot refer to itself while it is created. In that case use an index or an
-/// id as the payload.)
+/// A queue has one payload type. That type can be an enum whose variants refer to the struct that
+/// contains the timer. In this way a struct can have two timers, and two kinds of structs can share
+/// a queue. (A struct that is not a static cannot refer to itself while it is created. In that case
+/// use an index or an id as the payload.)
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -186,8 +186,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Reject>(())
 /// ```
 ///
-/// A queue and its nodes can be statics. In firmware, code that masks the timer interrupt replaces
-/// the lock:
+/// A queue and its nodes can be statics. In this example a lock protects the queue. In firmware,
+/// code that masks the timer interrupt takes the place of the lock:
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -211,7 +211,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
 /// | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
 /// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
-/// | the queue is forgotten | its nodes stay marked as linked | the same, and dropping one aborts |
+/// | the queue is forgotten | its nodes stay marked as linked | the same; dropping a node aborts |
 ///
 /// The nodes of a queue that was forgotten (`mem::forget`) cannot be inserted into any queue again.
 ///
@@ -247,8 +247,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// It also rejects a program that declares a linked node after its queue, because the node would be
-/// dropped before the queue:
+/// The compiler also rejects a program that declares a linked node after its queue, because the
+/// node would be dropped before the queue:
 ///
 /// ```compile_fail,E0597
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -302,8 +302,8 @@ unsafe impl<F: Family, T: Sync> Send for Hooks<'_, F, T> where InQueue<F>: Share
 unsafe impl<F: Family, T: Sync> Sync for Hooks<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
-    /// Fails to compile in a program that creates a queue on a target where queues cannot draw an
-    /// identity.
+    /// This constant does not compile in a program that creates a queue on a target where queues
+    /// cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \
@@ -453,8 +453,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Ok(nodes.filter_map(|p| self.pending(p)))
     }
 
-    /// Calls `visit` with each pending timer, in any order. It takes O(n), and in wheels O(n +
-    /// buckets).
+    /// Calls `visit` with each pending timer, in any order. The call takes O(n), and in wheels
+    /// O(n + buckets).
     pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
         self.store.order.for_each(&self.store.nodes, |p| {
             if let Some(pending) = self.pending(p) {

@@ -27,14 +27,14 @@ use crate::structure::sorted;
 use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 
 /// Names one timer of a [`SlabQueue`]. A key takes eight bytes, and so does an `Option<Key>`. When
-/// its timer has left the queue, the key is stale forever. A key is valid only in its own queue: in
-/// another queue it is stale or names another timer.
+/// its timer has left the queue, the key is stale forever. A key is valid only in the queue that
+/// returned it. In another queue the key is stale or names another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
 impl Key {
-    /// Returns the key as a number that is never 0, for C programs, traces and the data word of
-    /// epoll.
+    /// Returns the key as a number that is never 0, for use in C programs, in traces, or as the
+    /// data word of epoll.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
@@ -52,7 +52,7 @@ impl Key {
 
 const _: () = assert!(size_of::<Option<Key>>() == 8);
 
-/// The record that family `F` keeps for each timer.
+/// The record that family `F` has for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 /// The records of family `F`, and the payloads.
@@ -80,8 +80,9 @@ pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 /// allocator. `F` is the family. When all slots are in use, an insert is refused with
 /// [`Reject::Full`].
 ///
-/// It has every operation of [`SlabQueue`] that needs no allocator, including the operations on
-/// idle timers. In most families an empty queue is all zeros, so a static queue takes no flash.
+/// An `InlineQueue` has every operation of [`SlabQueue`] that needs no allocator, including the
+/// operations on idle timers. In most families an empty queue is all zeros, so a static queue takes
+/// no flash.
 ///
 /// A slot is never retired, because no other slot could replace it. Clause 11 therefore holds for a
 /// key only until 2^31 - 1 further timers have used its slot; after that, the key can name another
@@ -120,8 +121,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Self::after_generation(0)
     }
 
-    /// Does what [`new`](Self::new) does, but new slots start after generation `last`. It is for
-    /// tests of retirement.
+    /// Does what [`new`](Self::new) does, but new slots start after generation `last`. The function
+    /// is for tests of the retirement of slots.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     #[must_use]
@@ -139,8 +140,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
-    /// lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound does
+    /// not allow this many.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.arena.missing(additional)?;
         if additional == 0 {
@@ -152,10 +153,10 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
     /// Removes the timers for which `keep` returns false.
     ///
-    /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
-    /// the timers removed before the panic stay removed, and the others stay pending; a driver must
-    /// then read `next_wake()` again. The call takes O(slots), plus one [`remove`](Self::remove)
-    /// for each removed timer.
+    /// The function calls `keep` once for each pending timer, in the order of their slots. If
+    /// `keep` panics, the timers removed before the panic stay removed, and the others stay
+    /// pending; a driver must then read `next_wake()` again. The call takes O(slots), plus one
+    /// [`remove`](Self::remove) for each removed timer.
     pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
         let _ = self.driven().retain(keep);
     }
@@ -173,11 +174,11 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
-    /// It never allocates. A granular queue also needs the current time: see
+    /// The call never allocates. A granular queue also needs the current time: see
     /// [`arm_at`](Self::arm_at).
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     #[inline]
     pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<(), KeyError>
     where
@@ -191,7 +192,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// bound of the timer's lateness depends on the delay from this `now`.
     ///
     /// # Errors
-    /// As [`arm`](Self::arm). In that case only `now` has changed.
+    /// As [`arm`](Self::arm). When this error is returned, only `now` has changed.
     #[inline]
     pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().arm_at(key, deadline, now).map(drop)
@@ -201,7 +202,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// timer stays idle.
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
         self.driven().disarm(key).map(drop)
     }
@@ -240,9 +241,9 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Returns the key of the first timer, pending or idle, in slot `from` or a later slot. The
-    /// slot of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. With
-    /// this function a caller can walk over all timers, and change any timer between two calls.
+    /// Returns the key of the first pending or idle timer in slot `from` or a later slot. The slot
+    /// of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. With this
+    /// function a caller can walk over all timers, and change any timer between two calls.
     #[must_use]
     pub fn next_key(&self, from: usize) -> Option<Key> {
         (from..self.store.arena.columns.len()).find_map(|at| self.store.arena.occupant(Idx::of(at)?)).map(Key)
@@ -273,8 +274,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Prefetches the memory of the timer that `key` names, without waiting for the memory. Every
-    /// key is allowed, including stale keys, and nothing changes. It costs one or two instructions,
-    /// and none on targets without a prefetch instruction.
+    /// key is allowed, including stale keys, and nothing changes. The call costs one or two
+    /// instructions, and none on targets without a prefetch instruction.
     ///
     /// With a million timers, a re-arm or a removal spends most of its time waiting until the
     /// timer's memory is in the cache. If a caller knows the keys of its next operations, it can
@@ -307,7 +308,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// structure would have to search for such a timer, or knows too few of the next timers.
     /// Changes nothing. O(1).
     ///
-    /// With a million timers, the object that a caller keeps for a timer is seldom in the cache
+    /// With a million timers, the caller's object that belongs to a timer is seldom in the cache
     /// when the timer is delivered. If the caller prefetches each object about eight deliveries
     /// ahead, it does not wait for the object:
     ///
@@ -336,7 +337,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// | ladder | exactly the timer `k` places after the head, up to the end of its sorted run |
     /// | flat | exactly the timer `k` places after the head |
     /// | heaps, fixed delay | a timer near the root, or the first timer of a delay |
-    /// | lists, trees, wheels | `None`: they would follow links from timer to timer |
+    /// | lists, trees, wheels | `None`, because they would have to follow links |
     #[inline]
     #[must_use]
     pub fn upcoming(&self, k: usize) -> Option<(Key, &T)> {
@@ -362,8 +363,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
     /// Does what [`pop_expired`](Self::pop_expired) does, but moves at most `budget` timers inside
     /// the structure, and subtracts the number of moved timers from `budget`. When the budget is
-    /// used up, it returns `None` although a timer might be due. In that case call it again with a
-    /// new budget.
+    /// used up, it returns `None` although a timer might be due. In that case call the function
+    /// again with a new budget.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.update_now(now);
         self.pop_within(budget)
@@ -379,7 +380,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T> SlabQueue<F, T> {
-    /// Creates an empty queue with room for `capacity` timers. The queue allocates nothing more
+    /// Creates an empty queue with room for `capacity` timers. The queue does not allocate again
     /// until it has more than `capacity` timers.
     ///
     /// # Errors
@@ -392,7 +393,7 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     /// Returns a queue that holds at most `capacity` timers and allocates nothing after this call.
-    /// Further inserts are refused with [`Reject::Full`].
+    /// When it holds `capacity` timers, a further insert is refused with [`Reject::Full`].
     ///
     /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
     /// one. To replace a retired slot, call [`reserve`](Self::reserve) at a time when an allocation
@@ -406,8 +407,8 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// Iterates over all pending timers in the order of delivery, in any structure: by expiry, and
+    /// with equal expiry by arrival. The queue does not change. The call takes O(n log n), and
     /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// ```

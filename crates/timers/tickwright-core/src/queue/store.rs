@@ -21,13 +21,14 @@ pub trait Store: sealed::Sealed {
     /// The records of all timers.
     type Nodes: Nodes<Self::Handle, RecordOf<Self>>;
 
-    /// What the queue returns to name a pending timer.
+    /// The key that the queue returns for a pending timer.
     type Key: Copy + Eq + Debug;
 
-    /// What the caller gives to the queue.
+    /// The value that the caller passes to an insert.
     type Value;
 
-    /// What the caller passes to name a timer: a key, or a reference to the caller's own timer.
+    /// The name by which the caller refers to a timer: a key, or a reference to the caller's own
+    /// timer.
     type Name<'n>: Copy
     where
         Self: 'n;
@@ -44,7 +45,7 @@ pub trait Store: sealed::Sealed {
     /// Returns the structure and the records.
     fn parts(&self) -> (&OrderOf<Self>, &Self::Nodes);
 
-    /// Returns mutable references to the structure and the records, and [`now`](Self::now).
+    /// Returns mutable references to the structure and to the records, and also [`now`](Self::now).
     fn parts_mut(&mut self) -> (&mut OrderOf<Self>, &mut Self::Nodes, Tick);
 
     /// Returns the number of pending timers.
@@ -65,7 +66,8 @@ pub trait Store: sealed::Sealed {
     /// Makes room in the structure, and then stores a value. The caller must link the new handle.
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value. In that case nothing has changed.
+    /// [`Rejected`] with the reason and the value. When this error is returned, nothing has
+    /// changed.
     fn take_in(&mut self, value: Self::Value) -> Result<Named<Self>, Rejected<Self::Value>>;
 
     /// Returns an unlinked timer to the caller.
@@ -100,7 +102,7 @@ pub type OrderOf<S> = <<S as Store>::Family as Family>::Of<<S as Store>::Handle>
 /// A timer's handle and its key.
 pub type Named<S> = (<S as Store>::Handle, <S as Store>::Key);
 
-/// The record that this structure keeps for each timer.
+/// The record that the store's structure has for each timer.
 pub type RecordOf<S> = <OrderOf<S> as Discipline<<S as Store>::Handle>>::Record;
 
 pub(crate) mod sealed {

@@ -23,12 +23,12 @@ impl<Q> Drop for Draining<'_, Q> {
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T: PlainValue> SlabQueue<F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
     ///
-    /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it takes
-    /// O(n log n), and allocates 24 bytes per timer until it returns.
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call takes O(n log n), and allocates 24 bytes per timer until it returns.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
@@ -44,13 +44,13 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// for example before the power is switched off. Returns the number of bytes written. It
+    /// for example before the power is switched off. Returns the number of bytes written. The call
     /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
     /// If [`PlainValue::write`] panics, all pending timers are removed. Idle timers stay in the
     /// queue.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot(&mut self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::begin(into, self.len())?;
@@ -89,14 +89,15 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. An entry consists of the number of ticks until the
-    /// deadline, and of a plain value that `name` returns, by which the caller finds the timer
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. An entry consists of the number of ticks until
+    /// the deadline, and of a plain value that `name` returns, by which the caller finds the timer
     /// again. Returns the number of bytes written.
     ///
-    /// It takes O(n) for the list, the sorted arrays and the trees. For other structures it needs
-    /// the feature `alloc`, takes O(n log n), and allocates 24 bytes per timer until it returns.
-    /// Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these structures.
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call needs the feature `alloc`, takes O(n log n), and allocates 24 bytes per timer until it
+    /// returns. Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these
+    /// structures.
     ///
     /// # Errors
     /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
@@ -114,12 +115,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// for example before the power is switched off. Returns the number of bytes written. It
+    /// for example before the power is switched off. Returns the number of bytes written. The call
     /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
     /// If `name` panics, all timers are removed.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]. In that case no timer is removed.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot<N: PlainValue>(
         &mut self,
         into: &mut [u8],

@@ -64,11 +64,11 @@ mod geometry;
 ///   delay is far (see R under *Costs*).
 ///
 /// # Avoid when
-/// - deadlines must be exact to the tick: lateness is up to 8 ticks for delays from 63 ticks, up to
-///   64 for delays from 504, and so on ([`Geometry::lateness`]);
-/// - the program does not know the time when it inserts: the wheel computes the delay from the time
-///   that the program passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an
-///   hour old selects a bucket as wide as the bucket for a delay of an hour;
+/// - deadlines must be exact to the tick: a timer can be 8 ticks late if its delay is at least 63
+///   ticks, and 64 ticks late if its delay is at least 504 ticks ([`Geometry::lateness`]);
+/// - the program does not know the time when it inserts: if the time that it passes to
+///   [`insert_at`](crate::TimerQueue::insert_at) is an hour old, the wheel selects a bucket as wide
+///   as for a delay of an hour;
 /// - the program often calls peek or next_expiry while only far timers are pending: each of the two
 ///   calls reads every timer in the first far bucket.
 ///
@@ -83,8 +83,8 @@ mod geometry;
 ///   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 /// ```
 /// A bucket that has ended moves as a whole to the due list. The buckets move in the order in which
-/// they end. If two buckets end at the same tick, the wider bucket moves first. A node's expiry is
-/// fixed when it is inserted: no node moves from level to level.
+/// they end. If two buckets end at the same tick, the wider bucket moves first. The expiry of a
+/// node is fixed at its insert, because no node moves from level to level.
 ///
 /// *Why a timer is always late by a tick or more.* A bucket expires as a whole, and none of its
 /// timers is allowed to expire early. The bucket therefore expires at its end, which is the tick
@@ -94,9 +94,9 @@ mod geometry;
 /// has already come is due at once.
 ///
 /// *Why no bucket expires a turn of its level too early or too late.* At level n a delay is less
-/// than `BUCKETS - 1` granules, so the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS`
-/// numbers that follow `clock >> SHIFT n`. No two of these numbers share an index, so `clock` and
-/// the index of a bucket determine when the bucket ends.
+/// than `BUCKETS - 1` granules. The bucket number `(E >> SHIFT n) + 1` is therefore among the
+/// `BUCKETS` numbers that follow `clock >> SHIFT n`. No two of these numbers share an index, so
+/// `clock` and the index of a bucket determine when the bucket ends.
 ///
 /// *Why a far node is never late.* Take k as in invariant 7. The start L of the node's last granule
 /// has bit k set, `clock` has bit k clear, and the bits above k are equal in L and in `clock`. The
@@ -122,9 +122,10 @@ mod geometry;
 /// | pop | O(1), after O(L (B + 1) + R) when `now` advances | O(1) | 2 |
 /// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 ///
-/// B is at most L * `BUCKETS`, however many timers are pending. In the costs of insert, remove and
-/// pop, only R therefore grows with the number of pending timers. A timer is far if its delay is
-/// 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. If a queue has no far timers, R = 0.
+/// B is at most L * `BUCKETS`, however many timers are pending. R is therefore the only term in the
+/// costs of insert, remove and pop that grows with the number of pending timers. A timer is far if
+/// its delay is 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. If a queue has no far
+/// timers, R = 0.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
 /// 32-bit targets). The queue itself takes 5 KiB (slab) or 10 KiB (hooks); on 32-bit targets it
@@ -133,9 +134,9 @@ mod geometry;
 /// # Invariants
 /// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
 /// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
-/// 1. Each bucket and the due list are doubly linked lists ([`Violation::BackLink`]) between its
-///    head and its tail ([`Violation::Head`]). Together these lists hold every pending node exactly
-///    once ([`Violation::Count`]).
+/// 1. Each bucket, and also the due list, is a doubly linked list ([`Violation::BackLink`]) from
+///    its head to its tail ([`Violation::Head`]). Together these lists hold every pending node
+///    exactly once ([`Violation::Count`]).
 /// 2. A bit of a level's bitmap is set if and only if the bucket of that bit holds a node
 ///    ([`Violation::Occupied`]).
 /// 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
@@ -148,9 +149,9 @@ mod geometry;
 /// 5. Expiries never decrease along the due list ([`Violation::Order`]).
 /// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
 /// 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
-///    node's last granule: its deadline rounded *down* at the top level. While `clock` is at the
-///    end of a far bucket, the nodes still in the bucket wait to be inserted again
-///    ([`Violation::Bucket`]).
+///    start of the node's last granule, which is the node's deadline rounded *down* at the top
+///    level. While `clock` is at the end of a far bucket, the nodes still in the bucket wait to be
+///    inserted again ([`Violation::Bucket`]).
 ///
 /// # Order
 /// Timers leave by expiry. Within a bucket the order is first in, first out. If several buckets end
@@ -175,7 +176,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
     const DEFAULT_TICK_NS: u64 = 1_000_000;
 }
 
-/// Far buckets: one for each bit of a tick.
+/// The number of far buckets: one for each bit of a tick.
 const POWERS: usize = 64;
 /// The level of a node in a far bucket.
 const FAR: u8 = u8::MAX - 1;
@@ -299,7 +300,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     /// Returns the level of the linked node `p`, or `None` when `p` is due or far. The bucket of
     /// `p` ends at [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. O(1).
     ///
-    /// For storages that re-arm a timer within its granule without a call to the wheel.
+    /// The function is for storages that re-arm a timer within its granule without a call to the
+    /// wheel.
     #[inline]
     pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
@@ -309,8 +311,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
     }
 
     /// Like [`insert`](Discipline::insert), but a timer whose deadline is at or before `now`
-    /// expires at `now + 1`, so the timer never leaves in the current pass. At `now = u64::MAX` no
-    /// tick follows, so the timer is due at once.
+    /// expires at `now + 1`, so the timer never leaves during the advance to `now`. At
+    /// `now = u64::MAX` no tick follows, so the timer is due at once.
     #[inline]
     pub fn insert_behind(
         &mut self,
@@ -394,7 +396,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Appends `p` to the list at `location`. Returns whether the next wake-up may have changed.
+    /// Appends `p` to the list at `location`. Returns whether the next wake-up might have changed.
     #[inline]
     fn push(
         &mut self,
@@ -459,7 +461,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
+    /// Moves all buckets that end at or before `until` to the due list, and sets the clock to
+    /// `until`.
     #[inline]
     fn collect_ended(&mut self, nodes: &mut impl View<P, Self>, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
@@ -734,9 +737,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
-        // The order among timers of the same expiry: the bucket of a higher level leaves before the
-        // buckets of lower levels, and far timers leave after the timers at the top level. Nodes of
-        // a far bucket that is being emptied leave after all others.
+        // Timers of the same expiry are visited in the order in which they leave. Timers at a
+        // higher level leave before timers at lower levels, and far timers leave after the timers
+        // at the top level. Nodes of a far bucket that is being emptied leave after all others.
         self.due.iter(nodes).for_each(&mut visit);
         let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
             levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));

@@ -43,19 +43,19 @@ use siblings::{earliest, pick};
 /// children per entry the structure is the textbook heap: a pop fills the root at once.
 ///
 /// # Choose when
-/// - deadlines are random, nothing is known about them, and most timers expire;
-/// - memory is scarce, and the array is reserved in advance or bounded: a timer takes 28 bytes in a
-///   slab (in a tree 32), and 32 to 40 bytes over hooks (in a tree 48);
+/// - deadlines are random or unknown, and most timers expire;
+/// - memory is scarce, and the array is reserved in advance or bounded: in a slab a timer takes 28
+///   bytes (in a tree 32), and over hooks 32 to 40 bytes (in a tree 48);
 /// - the number of timers must have a strict bound: a queue in a static refuses timers when it is
 ///   full ([`BoundedHeap`], [`LentHeap`]).
 ///
 /// # Avoid when
-/// - a single slow call is not acceptable: an insert that grows the array copies all of it (to
-///   prevent this, reserve or use a bounded heap), and every 2^32nd insert or reschedule sorts the
-///   array (once every 72 minutes at a million calls per second);
+/// - a single slow call is not acceptable: an insert that grows the array copies it (unless you
+///   reserve or use a bounded heap), and every 2^32nd insert or reschedule sorts it (every 72
+///   minutes at a million calls per second);
 /// - the heap must not access the nodes of other timers: each move of an entry writes the entry's
 ///   node;
-/// - the program iterates over timers in order of delivery: the array is not in this order.
+/// - the program iterates over timers in the order of delivery: the array is not in that order.
 ///
 /// # Layout
 /// ```text
@@ -104,9 +104,9 @@ use siblings::{earliest, pick};
 /// # Invariants
 /// 1. The array has one entry for each pending timer, and each entry names a node. The groups in
 ///    use are exactly those that hold entries ([`Violation::Count`]).
-/// 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
-///    the root can be a hole, and only with four children per entry and while a timer is pending
-///    ([`Violation::Head`]).
+/// 2. No entry is earlier than its parent in the order of (expiry, arrival)
+///    ([`Violation::HeapOrder`]). Only the root can be a hole, and only with four children per
+///    entry and while a timer is pending ([`Violation::Head`]).
 /// 3. An entry's node names the entry's cell ([`Violation::Position`]).
 /// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies that
 ///    each number is below the counter, and that a child's number differs from its parent's. To
@@ -123,7 +123,7 @@ use siblings::{earliest, pick};
 /// saves comparisons: its hole sinks to a leaf, and the last entry then rises from this leaf. This
 /// heap does not use that variant, because most last entries belong near a leaf, so stopping early
 /// costs little. Two bug reports about other heaps shaped the tests. A removal from the middle must
-/// sift up as well as down, but Xenomai's heap until 2007 and Asterisk's heap until 2010 only
+/// sift up as well as down. Xenomai's heap (until 2007) and Asterisk's heap (until 2010) only
 /// sifted down, so timers ran late or never. A full heap must report that it is full, but Xenomai's
 /// heap lost the timer.
 #[cfg(feature = "alloc")]
@@ -144,7 +144,7 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap of at most `CAP` timers, in the queue itself. It never allocates, and a
+/// The `D`-ary heap of at most `CAP` timers, in the queue itself. The heap never allocates, and a
 /// constant expression can create it. `D` is 2 or 4.
 ///
 /// A queue that [`HookQueue::new`] creates is all zeros, so a static queue lies in `.bss` and takes
@@ -232,8 +232,8 @@ where
     }
 }
 
-/// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// means that the node has no cell.
+/// The record of a node in a heap: its cell while it is linked. The first cell in use is `D - 1`,
+/// so the value 0 means that the node has no cell.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -283,7 +283,7 @@ pub struct TimerHeap<P, B, const D: usize, R = HeapRecord> {
     buffer: B,
     /// The number of entries.
     pub(super) len: usize,
-    /// The arrival number of the next insert.
+    /// The arrival number that the next insert takes.
     pub(super) next_sequence: u32,
     /// Whether the root's cell is empty, because the head was removed and nothing has been inserted
     /// since.
@@ -338,7 +338,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         sequence
     }
 
-    /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
+    /// Removes the entry from `cell`, which must be in use. A removal from the root's cell leaves a
     /// hole, which the next insert fills.
     #[inline]
     pub(super) fn vacate(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
@@ -354,8 +354,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         if cell != last
             && let Some(p) = node
         {
-            // Both directions are needed: the last entry can come from another branch and be
-            // earlier than the parent of the cell.
+            // The last entry might have to sink or to rise, because it can come from another branch
+            // and be earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
@@ -413,8 +413,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// Returns the node of the entry in the `k`th cell from the root. A hole at the root is not
-    /// counted.
+    /// Returns the node of the entry in the `k`th cell from the root. If the root is a hole, its
+    /// cell is not counted.
     #[inline]
     pub(super) fn near_root(&self, k: usize) -> Option<P> {
         let at = k.checked_add(usize::from(self.hole)).filter(|&at| at < self.cells())?;

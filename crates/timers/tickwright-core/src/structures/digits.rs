@@ -1,5 +1,5 @@
-//! Digit arithmetic: computes the bucket of a `Wheel` to which a tick belongs. This file handles
-//! numbers only, no nodes.
+//! Digit arithmetic: computes the bucket of a `Wheel` to which a tick belongs. This file computes
+//! only with numbers and does not access nodes.
 //!
 //! A tick is written in base `BUCKETS`. With 64 buckets per level, a digit has 6 bits, and level n
 //! corresponds to digit n, counted from the lowest digit.
@@ -47,7 +47,7 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
     /// level 2.
     #[inline]
     pub(in crate::structures) const fn of(clock: Tick, expiry: Tick) -> Self {
-        // Equal ticks differ in no bit: setting the lowest bit gives them level 0.
+        // If the ticks are equal, no bit differs, and setting the lowest bit gives level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
         // The division uses 16 bits, which are enough for both operands. For 32-bit x86 at
         // opt-level 1, rustc 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication,

@@ -102,18 +102,19 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// Without these calls, each insert makes room only for the heap entries that exist, so a
 /// reschedule that moves a timer from a list into the heap might allocate. If that reschedule gets
 /// no memory, it inserts the timer into its old list in order, by a scan from the tail, which takes
-/// O(n). After a reservation no operation allocates. `clear` is O(1), plus a pass over the table.
+/// O(n). After a reservation no operation allocates. `clear` takes O(1), plus a pass over the
+/// table.
 ///
 /// # Invariants
 /// 1. Each pending node has an entry in the heap, or follows another node in a list. The number of
 ///    nodes that can be reached in this way is the number of pending timers ([`Violation::Count`]).
-///    The heap keeps the invariants of [`DaryHeap`](crate::DaryHeap), and each entry has the expiry
-///    of its node ([`Violation::Position`]).
+///    The invariants of [`DaryHeap`](crate::DaryHeap) hold for the heap, and each entry has the
+///    expiry of its node ([`Violation::Position`]).
 /// 2. If a node has a `next`, the `prev` of that next node is the node itself. A node with an entry
 ///    has no `prev` ([`Violation::BackLink`]). Nodes inside a list name that list
 ///    ([`Violation::Bucket`]).
-/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrival numbers increase where
-///    expiries are equal, and are below the counter ([`Violation::Sequence`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Among nodes of equal expiry
+///    arrival numbers increase, and all of them are below the counter ([`Violation::Sequence`]).
 /// 4. The table holds the last node of each list that has two or more nodes. Each `tail` of the
 ///    table is the last node of a chain that starts at the list's head ([`Violation::Head`]).
 /// 5. The delay of a list hashes to the list's number ([`Violation::Bucket`]). A list of two or
@@ -358,7 +359,7 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Inserts `p` into a non-empty list, after the last node that is not later than `p`. Returns
-    /// whether `p` is the head of the queue. It allocates nothing.
+    /// whether `p` is the head of the queue. The call allocates nothing.
     #[cold]
     fn insert_sorted(
         &mut self,
@@ -399,7 +400,8 @@ impl<P: Handle> Delays<P> {
     }
 
     /// Gives the nodes the arrival numbers 0, 1, ... in their order, when the counter is used up.
-    /// It moves all nodes in order into one chain, and then appends each node to its old list.
+    /// The function moves all nodes in order into one chain, and then appends each node to its old
+    /// list.
     #[cold]
     fn renumber(&mut self, nodes: &mut impl View<P, Self>) {
         let (mut first, mut last) = (None, None);
@@ -419,7 +421,7 @@ impl<P: Handle> Delays<P> {
             }
             last = Some(p);
         }
-        // The heap and all lists are empty; the lists keep their delays.
+        // At this point the heap and all lists are empty, but each list still has its delay.
         let mut arrival = 0;
         while let Some(p) = first {
             let record = nodes.record_mut(p);
@@ -549,7 +551,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         now < self.quiet
     }
 
-    // Most polls find nothing due, so that check is inlined.
+    // In most polls nothing is due, so the check for this case is inlined.
     #[inline(always)]
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, *budget) }

@@ -80,7 +80,7 @@ impl Family for FlatQueue {
     const SHAPE: Shape = Shape::List;
 }
 
-/// The sorted array of at most `CAP` timers, in the queue itself. It never allocates, and a
+/// The sorted array of at most `CAP` timers, in the queue itself. The array never allocates, and a
 /// constant expression can create it.
 ///
 /// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros, so a static queue

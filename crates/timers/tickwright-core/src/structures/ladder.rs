@@ -42,13 +42,13 @@ use crate::structure::{Family, Handle, Shape};
 /// ```
 ///
 /// A ladder: the earliest timers are sorted in two short arrays, and all other timers are in
-/// buckets whose widths depend on the number of timers. It is exact to the tick for every `u64`
-/// deadline, and timers of the same tick leave in the order of their arrival. It works only in
-/// slabs.
+/// buckets whose widths depend on the number of timers. The structure is exact to the tick for
+/// every `u64` deadline, and timers of the same tick leave in the order of their arrival. The
+/// ladder works only in slabs.
 ///
 /// # Choose when
-/// - you use a slab and are in doubt: the ladder suits two timers as well as a million, whether
-///   they expire, move or are cancelled.
+/// - you use a slab and do not know which structure suits: the ladder is suitable for two timers
+///   and for a million, whether they expire, move or are cancelled.
 ///
 /// # Avoid when
 /// - the caller owns the nodes: entries of removed timers still name the timers' slots, so the
@@ -74,8 +74,8 @@ use crate::structure::{Family, Handle, Shape};
 /// time.
 ///
 /// *Why the head is cheap.* The run holds no dead entry, and all timers outside the run are later
-/// than the timers in it. The first timer of the run is therefore the head, and a pop verifies
-/// nothing.
+/// than the timers in it. The first timer of the run is therefore the head, and a pop need not
+/// verify this.
 ///
 /// *Why no branch is mispredicted.* An insert passes over the run in blocks of four or eight cells,
 /// and conditional moves select one of three values for each cell. A bucket is sorted by ranks: the
@@ -114,14 +114,14 @@ use crate::structure::{Family, Handle, Shape};
 ///
 /// A removal, a move or an exhausted budget can leave the run empty. In that state `next_wake` can
 /// be too early; the next pop fills the run. A pop of the run's last timer refills the run at once,
-/// even with timers that are due much later. An entry moves once per rung: at most twice if a
-/// million timers have deadlines that are spread out.
+/// even with timers that are due much later. An entry moves once per rung, which is at most twice
+/// if there are a million timers whose deadlines are spread out.
 ///
 /// With a budget of n, an advance moves and delivers at most n timers. If the first bucket has more
 /// than n timers, only its first n timers enter the run. To find these timers, the advance reads
 /// the whole bucket, which has up to 64 entries (up to 256 if it is mixed and all its entries are
-/// due at one tick). Of N timers, at most N/4 entries are dead, plus N/16 while a purge is running,
-/// and somewhat more if N is small.
+/// due at one tick). With N timers, at most N/4 entries are dead, or N/4 + N/16 while a purge is
+/// running, and somewhat more if N is small.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`), and 11 bytes for entries. If there are
 /// more than 36 timers, the queue also takes 37 bytes per timer plus 4 to 11 KiB for lists, rungs
@@ -147,9 +147,9 @@ use crate::structure::{Family, Handle, Shape};
 /// 2. The cells after the run are unused, and the cells just before the run are not greater than
 ///    the run's first cell ([`Violation::UnusedCell`]).
 /// 3. The ticks of a rung lie within one bucket of an earlier rung, or before all earlier rungs
-///    ([`Violation::Bucket`]). The lists of a rung follow those of the rung before it
-///    ([`Violation::Bucket`]). A bucket is marked if and only if its list has an entry; no bucket
-///    before `next` has an entry ([`Violation::Occupied`]).
+///    ([`Violation::Bucket`]). In the array of lists, the lists of a rung follow the lists of the
+///    rung before it ([`Violation::Bucket`]). A bucket is marked if and only if its list has an
+///    entry; no bucket before `next` has an entry ([`Violation::Occupied`]).
 /// 4. While a purge reads a list, the list has an entry that the purge has not read
 ///    ([`Violation::Count`]).
 /// 5. A timer outside the run has a current entry ([`Violation::Position`]). Its placed tick is not

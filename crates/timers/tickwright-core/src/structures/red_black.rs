@@ -7,22 +7,22 @@ use crate::contract::Violation;
 use crate::layout::Apart;
 use crate::structure::{Family, Handle, Shape};
 
-/// The red-black tree without a cached head, as the type argument of a queue. It walks down from
-/// the root to find its head.
+/// The red-black tree without a cached head, as the type argument of a queue. The tree finds its
+/// head by a walk down from the root.
 ///
 /// A red-black tree, with and without a cached head.
 ///
 /// # Choose when
 /// - many timers are pending, deadlines are random, and most are cancelled or moved: removal by key
-///   is cheap;
+///   is cheap in this structure;
 /// - nodes must be part of the caller's own structs, and neither allocations nor operations in O(n)
 ///   are acceptable;
 /// - `peek` runs far more often than `insert`: use `RbTreeCached`, whose cached head takes one word
 ///   per queue.
 ///
 /// # Avoid when
-/// - timers mostly expire and few are cancelled: a heap has fewer levels than the tree, and its
-///   entries are adjacent in memory;
+/// - most timers expire and few are cancelled: a heap has fewer levels than the tree, and the
+///   heap's entries are adjacent in memory;
 /// - at most about ten timers are pending: a sorted list needs no rebalancing;
 /// - timers are allowed to be late by the width of a bucket: an insert into a [coarse
 ///   wheel](crate::CoarseWheel) walks no path.

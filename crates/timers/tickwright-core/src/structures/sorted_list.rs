@@ -45,8 +45,8 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 /// 2. If a node has a `next`, the `prev` of that next node is the node itself. The head has no
 ///    `prev`, and the tail has no `next` ([`Violation::BackLink`]).
 /// 3. Expiries never decrease along `next` ([`Violation::Order`]). Nodes of equal expiry are in the
-///    order of their arrival, because an insert places the new node after the last node that is not
-///    later.
+///    order of their arrival, because an insert places the new node after all nodes that are not
+///    later than the new node.
 ///
 /// # References
 /// Xenomai's `xntlist` (scans from the tail, and is the default for fewer than ten timers), the

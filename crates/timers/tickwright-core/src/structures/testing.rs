@@ -338,8 +338,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Runs random operations, during which the number of pending timers varies between none and
-    /// all. Seed 0 begins with the special orders of insertion. Returns the last tick.
+    /// Runs random operations, during which the number of pending timers varies between 0 and the
+    /// number of ids. Seed 0 begins with the special orders of insertion. Returns the last tick.
     pub(crate) fn run(&mut self, seed: u64) -> Tick {
         const STARTS: [Tick; 5] =
             [0, (1 << 40) - 100, Tick::MAX - (1 << 36), Tick::MAX - (1 << 14), Tick::MAX - 70];

@@ -38,8 +38,8 @@ use crate::structure::{Family, Handle, Shape};
 /// # Ok::<(), tickwright_core::Rejected<&str>>(())
 /// ```
 ///
-/// A hierarchical timing wheel. It is exact to the tick for every `u64` deadline, and timers of the
-/// same tick leave in the order of their arrival.
+/// A hierarchical timing wheel. The structure is exact to the tick for every `u64` deadline, and
+/// timers of the same tick leave in the order of their arrival.
 ///
 /// # Choose when
 /// - many timers are armed, re-armed and cancelled, and few expire, as with network time-outs;
@@ -50,7 +50,7 @@ use crate::structure::{Family, Handle, Shape};
 ///
 /// # Avoid when
 /// - timers are few and far apart: the buckets take 11 KiB and displace other data from the cache,
-///   whereas a heap is small;
+///   whereas a heap of few timers is small;
 /// - the time of one pop must be bounded, and the program uses no budget: a pop that enters a
 ///   bucket moves all timers of the bucket;
 /// - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
@@ -90,7 +90,7 @@ use crate::structure::{Family, Handle, Shape};
 /// |---|---|---|---|
 /// | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
 /// | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
-/// | 69990 | 17 5 38 | This one is entered too. Digit 0 differs, and is 48. | level 0, bucket 48 |
+/// | 69990 | 17 5 38 | That bucket is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
 /// | 70000 | 17 5 48 | It is due and leaves. | no bucket |
 ///
 /// Each bucket is entered when its earliest timer is due. For the two buckets in the table, these
@@ -138,23 +138,24 @@ use crate::structure::{Family, Handle, Shape};
 /// `peek` reads the first bucket up to the first timer that is due at the bucket's `min`, and
 /// `second` up to the second such timer. While a cascade is half done, both read the remaining
 /// nodes of its bucket and all lower buckets. An advance over a long idle time costs no more than
-/// an advance over a short one. Each move takes a node down at least one level, so the node moves
-/// at most `LEVELS` - 1 times between insert and delivery. With a budget of n, an advance moves and
-/// delivers at most n timers.
+/// an advance over a short idle time. Each move takes a node down at least one level, so the node
+/// moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n, an advance
+/// moves and delivers at most n timers.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
 /// 32-bit targets). In addition, each queue has 704 buckets, which take 11 KiB in a slab and 17 KiB
 /// over hooks (11 KiB on 32-bit targets). The wheel never allocates.
 ///
 /// # Invariants
-/// `clock` is the tick relative to which nodes are assigned to buckets. It follows the queue's
-/// `now`, and can be earlier than `now`.
+/// `clock` is the tick from which the bucket of a node is computed. `clock` follows the queue's
+/// `now`, but can be earlier than `now`.
 /// 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
 ///    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
 ///    done, the cascade's own clock determines the buckets of the nodes that it has moved, and
 ///    these buckets are at lower levels.
-/// 2. A bit of `occupied` is set if and only if its bucket holds a node. A bit of `levels` is set
-///    if and only if a bucket of its level holds a node ([`Violation::Occupied`]).
+/// 2. A bit of `occupied` is set if and only if the bucket of the bit holds a node. A bit of
+///    `levels` is set if and only if a bucket of the bit's level holds a node
+///    ([`Violation::Occupied`]).
 /// 3. The buckets together hold every pending node exactly once ([`Violation::Count`]). The `prev`
 ///    links of each chain match its `next` links ([`Violation::BackLink`]), and each chain ends at
 ///    its bucket's `tail` ([`Violation::Head`]).

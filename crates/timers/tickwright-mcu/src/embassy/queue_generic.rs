@@ -38,8 +38,8 @@ impl<R, const N: usize> Nodes<Idx, R> for Slots<R, N> {
     }
 }
 
-/// A timer queue that contains up to `N` timers. It needs no allocation and no storage in the
-/// tasks.
+/// A timer queue that contains up to `N` timers. The queue needs no allocation and no storage in
+/// the tasks.
 pub struct ConstGenericQueue<const N: usize> {
     order: Heap<N>,
     slots: Slots<RecordOf<N>, N>,
@@ -96,8 +96,9 @@ impl<const N: usize> ConstGenericQueue<N> {
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each
+    /// due timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
@@ -133,7 +134,7 @@ impl<const N: usize> fmt::Debug for ConstGenericQueue<N> {
     }
 }
 
-/// The number of timers that [`Queue`] holds. It is the largest `N` among the features
+/// The number of timers that [`Queue`] holds. The number is the largest `N` among the features
 /// `generic-queue-N` that are set, or 64 if none is set.
 pub const QUEUE_SIZE: usize = if cfg!(feature = "generic-queue-128") {
     128

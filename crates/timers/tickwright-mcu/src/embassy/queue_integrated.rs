@@ -1,13 +1,13 @@
-//! The queue whose timers are in the tasks. It is a sorted list that is linked through the storage
-//! that Embassy's executor has in each task.
+//! The queue whose timers are in the tasks. This queue is a sorted list that is linked through the
+//! storage that Embassy's executor has in each task.
 //!
 //! ```text
 //!   task A                      task B                      task C
 //!   [ .. | item: record, owner, waker ]   [ .. | item ]     [ .. | item ]
 //!              10  <------------------------->  12  <------------> 40
 //! ```
-//! An item is a [`Timer`] of a [`SortedList`], 32 bytes on 32-bit targets. Storage that is all
-//! zeros represents a timer that is not pending (see the test `zeros_are_an_idle_timer`).
+//! An item is a [`Timer`] of a [`SortedList`] and takes 32 bytes on 32-bit targets. Storage that is
+//! all zeros represents a timer that is not pending (see the test `zeros_are_an_idle_timer`).
 
 use core::fmt;
 use core::task::Waker;
@@ -20,8 +20,8 @@ use super::sleeper::Sleeper;
 /// The type of an item.
 type Item = Timer<SortedList, Sleeper>;
 
-/// The timer queue whose timers are in the tasks. It needs no allocation and has no bound, because
-/// each task provides storage for its timer.
+/// The timer queue whose timers are in the tasks. The queue needs no allocation and has no bound,
+/// because each task provides storage for its timer.
 ///
 /// The storage has an owner word, so a task can use several queues one after the other. A queue
 /// refuses a task whose timer is pending in another queue.
@@ -50,9 +50,9 @@ impl Queue {
     }
 
     /// Does what [`schedule_wake`](Self::schedule_wake) does, but the caller passes the storage
-    /// that belongs to `waker`. This is for other executors, such as your own `block_on`. Nothing
-    /// except timer queues must access the storage, and it must be used for only one waker at a
-    /// time.
+    /// that belongs to `waker`. This function is for other executors, such as your own `block_on`.
+    /// Nothing except timer queues must access the storage, and it must be used for only one waker
+    /// at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,
@@ -100,8 +100,9 @@ impl Queue {
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due
+    /// timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
             // Usually no further timer is due. The head of the list shows this without a pop.

@@ -15,7 +15,7 @@ use tickwright_nodes::testing::Random;
 /// The numbers of the tasks that were woken, in order.
 pub(crate) type Log = Arc<Mutex<Vec<usize>>>;
 
-/// A task: its number, its waker, and storage like that of Embassy's executor.
+/// A task, which has a number, a waker, and the same storage as a task of Embassy's executor.
 pub(crate) struct Task {
     pub(crate) waker: Waker,
     item: *mut TimerQueueItem,
@@ -140,7 +140,8 @@ pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>, i
         let mut random = Random::new(seed);
         let (tasks, log) = tasks(TASKS);
         let mut queue = make();
-        // Pairs of task and deadline, in the order of arming.
+        // The task and the deadline of each pending timer, in the order in which the timers were
+        // armed.
         let mut pending: Vec<(usize, u64)> = Vec::new();
         let mut now = 0;
         for _ in 0..400 {

@@ -295,7 +295,8 @@ fn all_queues_agree_with_an_oracle() {
     }
 }
 
-/// A queue whose alarms can be late, like those of `Queue` with the same slack.
+/// A queue whose alarms are late by up to a slack, as with [`Queue`](super::Queue) and the same
+/// slack.
 #[cfg(feature = "slack")]
 struct Late<Q>(Q, u32);
 

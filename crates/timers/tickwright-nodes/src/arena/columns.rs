@@ -5,7 +5,7 @@ use crate::{Nodes, Record};
 
 /// Records and slots by index. Each slot has a record, and there can be more records than slots.
 pub trait Columns: Sized {
-    /// The record that an algorithm keeps for a slot.
+    /// The record that an algorithm has for a slot.
     type Record: Record<Idx>;
 
     /// The value that a live slot holds.
@@ -58,14 +58,13 @@ pub trait Columns: Sized {
     /// Appends a free slot. The caller must have made room for it.
     fn push(&mut self, last: u32);
 
-    /// Returns the next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a
-    /// slot on that list.
+    /// Returns the slot after `p` on the free list, which [`set_vacant`](Self::set_vacant) stored.
     #[inline]
     fn next_vacant(&self, p: Idx) -> Option<Idx> {
         self.nodes().record(p).next_vacant()
     }
 
-    /// Stores the next slot of the free list in the record of a free slot.
+    /// Stores in the record of the free slot `p` which slot is next on the free list.
     #[inline]
     fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
         self.nodes_mut().record_mut(p).set_vacant(next);
@@ -92,7 +91,7 @@ pub trait Columns: Sized {
 /// A record and its slot.
 #[derive(Debug)]
 pub struct Cell<R, T> {
-    /// The record that an algorithm keeps for the slot.
+    /// The record that an algorithm has for the slot.
     pub record: R,
     /// The slot, which holds a value or is free.
     pub slot: SlotState<T>,

@@ -115,8 +115,8 @@ impl<C: Columns> Arena<C> {
     /// Moves a value into a free slot, or into a new slot.
     ///
     /// # Errors
-    /// Returns the value when the arena is full or there is no memory. In that case nothing has
-    /// changed.
+    /// Returns the value when the arena is full or there is no memory. When this error is returned,
+    /// nothing has changed.
     // Inlined, because a call would return its result in memory, and the caller would wait for the
     // store of the result.
     #[inline(always)]
@@ -171,9 +171,9 @@ impl<C: Columns> Arena<C> {
         Some(index)
     }
 
-    /// Takes all slots off the free list, so that the next values are stored by increasing index. A
-    /// walk along a list of slots that were vacated in random order would miss the cache at each
-    /// slot.
+    /// Takes all slots off the free list, so that the next values are stored by increasing index.
+    /// If the slots were vacated in random order, a walk along the list would miss the cache at
+    /// each slot.
     #[cold]
     fn drop_long_list(&mut self) {
         if self.seen >= LONG && self.seen - LONG >= self.retired {
@@ -297,7 +297,8 @@ impl<C: Columns> Arena<C> {
         matches!(slot, Some(SlotState::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
     }
 
-    /// Returns the value of an occupation, idle or not. Returns `None` if the occupation is over.
+    /// Returns the value of an occupation, whether the slot is idle or not. Returns `None` if the
+    /// occupation is over.
     #[inline]
     #[must_use]
     pub fn value(&self, id: SlotId) -> Option<&C::Value> {
@@ -351,7 +352,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Returns the current id of a slot, idle or not. Returns `None` if the slot is not live.
+    /// Returns the current id of a slot, whether it is idle or not. Returns `None` if the slot is
+    /// not live.
     #[must_use]
     pub fn occupant(&self, index: Idx) -> Option<SlotId> {
         match self.columns.slot(index.at()) {

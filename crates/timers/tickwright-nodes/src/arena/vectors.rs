@@ -67,7 +67,7 @@ fn reserve<T>(vector: &mut Vec<T>, additional: usize, exact: bool) -> Result<(),
 /// Records are in one vector, and slots in another vector.
 #[derive(Debug)]
 pub struct ApartColumns<R, T> {
-    /// The records, which an algorithm follows.
+    /// The records, whose links an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
     pub slots: Vec<SlotState<T>>,

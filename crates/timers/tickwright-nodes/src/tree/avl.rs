@@ -98,8 +98,8 @@ impl Balance for Avl {
 }
 
 /// Restores the balance of `top`, whose subtree on `side` is higher by two than the other subtree.
-/// If this makes the whole subtree of `top` lower by one, it returns the node that has replaced
-/// `top`. After an insertion, the subtree is then as high as before the insertion.
+/// If rebalancing makes the whole subtree of `top` lower by one, the function returns the node that
+/// has replaced `top`. After an insertion, the subtree is then as high as before the insertion.
 ///
 /// ```text
 /// the child leans outwards or not at all           the child leans inwards

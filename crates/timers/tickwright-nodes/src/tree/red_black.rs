@@ -105,7 +105,7 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     parent: P,
 ) {
     let (mut node, mut parent) = (node, parent);
-    // Invariant: `node` and `parent` are red. No other rule is violated.
+    // Invariant: `node` and `parent` are both red, and no other rule of the balance is violated.
     loop {
         let Some(grand) = tree::links(nodes, parent).up else {
             return paint(nodes, parent, Black);

@@ -1,5 +1,6 @@
-//! The tree of keys, whose nodes come from a pool. The tree does not access objects, only the
-//! numbers of their cells. It tells a [`Home`] which leaf contains the entry of each cell.
+//! The tree of keys, whose nodes come from a pool. The tree does not access objects. The tree
+//! stores only the indices of the objects' cells. The tree tells a [`Home`] which leaf contains the
+//! entry of each cell.
 //!
 //! A node is a sorted array of keys. Each key has a child or, in a leaf, the cell of an object. A
 //! search never reads the first key of an inner node, because every key less than the second key
@@ -115,7 +116,7 @@ pub(super) struct Spot {
     pub(super) at: usize,
 }
 
-/// The tree, and the pool of its nodes. Handles count from 1.
+/// The tree, and the pool of its nodes. The indices of nodes count from 1.
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
@@ -236,7 +237,7 @@ impl<K: Copy + Ord> Tree<K> {
         let mut needed = 0;
         let mut at = spot.map(|spot| spot.leaf);
         // The insert splits the leaf if it is full, and then each full parent up to the first node
-        // that is not full. If it splits the root, or if there is no root, it also needs a new
+        // that is not full. If the root splits, or if there is no root, the insert also needs a new
         // root.
         while let Some(node) = at.map(|p| self.node(p)) {
             if node.len() < WIDTH {
@@ -459,7 +460,7 @@ impl<K: Copy + Ord> Tree<K> {
     }
 
     /// If `q` is an inner node, sets its first key to the fence before `q`, which has index `fence`
-    /// in `up`. This must happen before the first key moves.
+    /// in `up`. The caller must do this before the first key of `q` moves.
     fn mend_first(&mut self, up: Idx, fence: usize, q: Idx) {
         let key = self.node(up).keys[fence];
         let node = self.node_mut(q);
@@ -563,8 +564,8 @@ impl<K: Copy + Ord> Tree<K> {
     }
 }
 
-/// A number of levels that a tree of 2^32 nodes cannot reach, because each inner node except the
-/// root has at least `LEAST` children.
+/// More levels than a tree of 2^32 nodes can have, because each inner node except the root has at
+/// least `LEAST` children.
 const DEEPEST: usize = 34;
 
 struct Checker<'t, K, V> {

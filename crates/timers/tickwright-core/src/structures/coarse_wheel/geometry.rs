@@ -1,4 +1,5 @@
-//! The arithmetic of a coarse wheel. This file handles numbers only, no nodes.
+//! The arithmetic of a coarse wheel. This file computes only with numbers and does not access
+//! nodes.
 //!
 //! # Inputs, and why each bound holds
 //! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level. The
@@ -11,8 +12,8 @@
 
 use crate::contract::{Span, Tick};
 
-/// The arithmetic of a coarse wheel. Every function is total: a result that does not fit in a `u64`
-/// is `u64::MAX`.
+/// The arithmetic of a coarse wheel. Every function accepts all arguments. If a result does not fit
+/// in a `u64`, the function returns `u64::MAX`.
 ///
 /// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and
 /// `SHIFT * (DEPTH - 1)` at most 63. A wheel with other values does not compile.
@@ -80,8 +81,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         (deadline | (Self::granule(level) - 1)).saturating_add(1)
     }
 
-    /// Returns whether two deadlines are in one bucket of `level`. Both deadlines must be in the
-    /// same granule; equal indices are not enough.
+    /// Returns whether two deadlines are in the same bucket of `level`. Both deadlines must be in
+    /// the same granule; equal indices are not enough.
     #[must_use]
     pub const fn same_bucket(a: Tick, b: Tick, level: usize) -> bool {
         Self::number(a, level) == Self::number(b, level)

@@ -33,7 +33,7 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         bench
     }
 
-    /// Returns the number of the new node.
+    /// Inserts a new node, and returns the node's number.
     pub(super) fn insert(&mut self, deadline: Tick) -> usize {
         self.nodes.0.push(CoarseRecord::IDLE);
         let p = self.nodes.0.len() - 1;
@@ -86,7 +86,7 @@ fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: 
 }
 
 fn level_boundaries<const B: usize, const S: u32, const D: usize>() {
-    // Some values of `now` are on a boundary of every level, others are not.
+    // Some values of `now` are on a boundary of every level, and others are not.
     for now in [0, 1, 7, 1 << 40, (1 << 40) + 12345, (1 << 40) - 1] {
         for level in 1..=D {
             let start = Geometry::<B, S, D>::start(level);
@@ -177,7 +177,8 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
             expected.push(p);
         }
         if level == 3 {
-            // The timer entered the bucket when its far bucket ended, before the others.
+            // The far timer entered this bucket when its far bucket ended, which was before the
+            // others arrived.
             assert_eq!(bench.level(far), Some(3));
             expected.insert(0, far);
         }
@@ -230,8 +231,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// A far timer is rescheduled after its far bucket has ended. It then counts as a timer of the top
-/// level, and stays in its top-level bucket.
+/// A far timer is rescheduled after its far bucket has ended. At that time the timer counts as a
+/// timer of the top level, and stays in its top-level bucket.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);
@@ -245,8 +246,7 @@ fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     }
 }
 
-/// Due timers use the budget first: a far timer is inserted again only if no due timer can leave
-/// before that.
+/// Due timers leave first: a pop inserts a far timer again only when no due timer is left.
 #[test]
 fn what_is_due_leaves_before_anything_is_re_filed() {
     let granule = Small::granule(3);
@@ -274,7 +274,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         let wake = bench.wheel.next_wake(&bench.nodes);
         assert_eq!(wake.is_some_and(|wake| wake <= 32 * granule), budget < 10, "{budget}: {wake:?}");
         if budget % 2 == 0 {
-            // An insert finishes the cascade that an advance began.
+            // An insert empties the far bucket that an advance has begun to empty.
             let other = bench.insert(41 * granule - 1);
             assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);

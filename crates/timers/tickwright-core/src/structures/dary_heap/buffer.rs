@@ -14,7 +14,8 @@ use tickwright_nodes::hint;
 /// sequence number marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
-/// The number of children per entry, as a type. It implements [`Arity`] for each allowed number.
+/// The number of children per entry, as a type. The type implements [`Arity`] for each allowed
+/// number.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree<const D: usize>;
 
@@ -24,7 +25,7 @@ pub trait Arity {
     /// siblings share one cache line. On 32-bit targets the type requires no alignment, because
     /// most of these targets have no cache.
     type Line: Copy + Debug;
-    /// The empty list of lines: it gives a struct its alignment and takes no space.
+    /// An empty array of lines, which gives a struct the alignment of a line and takes no space.
     const ALIGNED: [Self::Line; 0] = [];
     /// Whether a pop leaves a hole at the root for the next insert to fill. The pop of a 2-heap
     /// fills the root at once, because the 2-heap is the textbook heap with which we compare
@@ -38,12 +39,12 @@ pub trait Arity {
     const LENT_ID: &'static str;
 }
 
-/// Two siblings of 16 bytes.
+/// Is aligned to the size of two siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]
 pub struct HalfLine;
 
-/// Four siblings of 16 bytes.
+/// Is aligned to the size of four siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(64)))]
 pub struct WholeLine;
@@ -64,7 +65,8 @@ impl Arity for Degree<4> {
     const LENT_ID: &'static str = "heap4-lent";
 }
 
-/// One cell of the heap: the expiry, the sequence number among equals, and the node.
+/// One cell of the heap, which holds an expiry, a sequence number and a node. The sequence number
+/// orders entries of equal expiry.
 ///
 /// Expiry and sequence number are stored as the distance to their greatest value, so that an unused
 /// cell is all zeros. A static heap therefore takes no space in the image of a program.
@@ -77,15 +79,16 @@ pub struct Entry<P> {
     pub(in crate::structures) node: Option<P>,
 }
 
-/// Returns the number by which entries are ordered: the entry with the greater key leaves earlier.
+/// Returns the number that orders entries. An entry with a greater key leaves earlier.
 #[inline]
 pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
     u128::from(!expiry) << 64 | u128::from(!sequence)
 }
 
 impl<P: Handle> Entry<P> {
-    /// An unused cell. It is later than every entry, because no entry has the last sequence number.
-    /// Groups are therefore always whole, and the search for the earliest sibling needs no bound.
+    /// An unused cell. An unused cell is later than every entry, because no entry has the last
+    /// sequence number. The search for the earliest sibling can therefore compare all cells of a
+    /// group without a bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -118,7 +121,7 @@ impl<P: Handle> Entry<P> {
     }
 }
 
-/// The siblings below one entry.
+/// A group of cells: all children of one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Group<P, const D: usize>
@@ -170,7 +173,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
         self.group(first + at)
     }
 
-    /// Returns the group at `at` for writing. The group must be in use.
+    /// Returns a mutable reference to the group at `at`, which must be in use.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
     /// Prefetches `D` adjacent groups from `first` on, if the heap is big enough for prefetching to

@@ -6,8 +6,8 @@ use crate::structure::Handle;
 /// Returns the index of the earliest sibling. The cell with this index is unused only if all
 /// siblings are unused.
 ///
-/// A comparison of two keys of 96 bits takes two or three loads on 64-bit targets, and about six on
-/// other targets.
+/// A comparison of two keys of 96 bits takes two or three loads on 64-bit targets, and about six
+/// loads on other targets.
 #[inline(always)]
 pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     #[cfg(target_pointer_width = "64")]

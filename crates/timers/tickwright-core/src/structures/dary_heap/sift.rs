@@ -87,7 +87,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     /// Inserts an entry at the hole, above it or below it. Returns the entry's cell.
     #[inline(always)]
     pub(crate) fn settle(&mut self, nodes: &mut impl Nodes<P, R>, hole: usize, key: u128, p: P) -> usize {
-        // The parent might be a hole at the root, and no entry must rise into that hole.
+        // The parent might be a hole at the root, and an entry must not rise into that hole.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)
@@ -96,9 +96,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts the
-    /// entries in place by heapsort, because renumbering is rare and must not need memory. A sorted
-    /// array is a heap.
+    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. The function
+    /// sorts the entries in place by heapsort, because renumbering is rare and must not need
+    /// memory. A sorted array is a heap.
     #[cold]
     pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {

@@ -114,7 +114,8 @@ fn the_delays_of_the_model_share_a_list() {
     assert_eq!(colliding(6), [7, 384, 617, 994, 1227, 1371]);
 }
 
-/// Six timers are due at tick 100. They are in two lists or only in the heap, in alternating order.
+/// Eight timers with four different delays are due at tick 100, and leave in the order of their
+/// arrival.
 #[test]
 fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
     for first in [0, u32::MAX - 7, u32::MAX - 4] {

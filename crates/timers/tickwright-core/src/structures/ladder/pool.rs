@@ -31,18 +31,19 @@ const CHUNKS: usize = 1 << (SEGMENT - BITS);
 const INDEX: u32 = CHUNK as u32 - 1;
 const BITS: u32 = CHUNK.trailing_zeros();
 
-/// Stands for "no chunk" in a link.
+/// The link that stands for "no chunk".
 const NONE: u32 = u32::MAX;
 
 /// A list of entries in the order in which they were appended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     head: u32,
-    /// The cell for the next entry. If it is at the start of a chunk, the next entry needs a new
-    /// chunk.
+    /// The cell for the next entry. If this cell is at the start of a chunk, the next entry needs a
+    /// new chunk.
     end: u32,
     pub(super) len: u32,
-    /// The number of entries that have been taken from the first chunk. It is 0 for an empty list.
+    /// The number of entries that have been taken from the first chunk. In an empty list, `taken`
+    /// is 0.
     pub(super) taken: u8,
     /// Whether timers of the same tick might be in an order other than that of their arrival.
     pub(super) mixed: bool,

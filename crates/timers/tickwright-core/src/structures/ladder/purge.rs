@@ -1,7 +1,7 @@
 //! Drops dead entries when there are too many, and computes the bounds of the memory for entries.
 //!
-//! A purge reads all lists, a few entries per call. It reads a list from its head, and appends the
-//! live entries to a second list, which finally replaces the first list.
+//! A purge reads all lists, a few entries per call. The purge reads a list from the list's head,
+//! and appends the live entries to a second list, which finally replaces the first list.
 
 use super::pool::{CHUNK, List};
 use super::record::Entry;
@@ -16,7 +16,7 @@ const LISTS_AT_ONCE: usize = 64;
 const CHUNKS_AT_ONCE: usize = 4;
 
 impl<P: Handle> Ladder<P> {
-    /// Reads some entries and drops the dead ones, if many entries are dead.
+    /// If many entries are dead, reads some entries and drops the dead entries among them.
     #[inline]
     pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl View<P, Self>) {
         if self.dead() > few_dead(self.live as usize) {
@@ -24,8 +24,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Reads some entries and drops the dead ones. If a list is being divided, this list is read
-    /// first.
+    /// Reads some entries and drops the dead entries among them. If a list is being divided, this
+    /// list is read first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl View<P, Self>) {
         if self.split.is_on() {
@@ -98,7 +98,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Drops dead entries until there is room for one more entry, if the memory for entries is used
-    /// up.
+    /// up now.
     #[cold]
     pub(super) fn purge_until_there_is_room(&mut self, nodes: &mut impl View<P, Self>) {
         // The memory has more entries than there are pending timers, so some entries are dead.

@@ -150,7 +150,7 @@ impl LadderRecord {
         self.marks |= LIVE;
     }
 
-    /// Records that the timer has left. Its entry, if it has one, is now dead.
+    /// Records that the timer has left. If the timer has an entry, the entry is now dead.
     #[inline]
     pub(super) fn leave(&mut self) {
         self.marks &= !LIVE;
@@ -220,9 +220,9 @@ impl LadderRecord {
     }
 
     /// Returns whether the tick and the version of the entry match the record of a pending timer.
-    /// If they do not match, the entry is dead, and the slot no longer counts it; the caller
-    /// removes it from its bucket. The only jump is for wrapped versions, so that the time does not
-    /// depend on which entries are dead.
+    /// If the tick or the version does not match, the entry is dead, and the slot no longer counts
+    /// the entry; the caller removes the entry from its bucket. The only jump is for wrapped
+    /// versions, so that the time does not depend on which entries are dead.
     #[inline]
     pub(super) fn keep_or_drop(&mut self, entry: Entry) -> bool {
         let of_vacant = self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS;

@@ -45,8 +45,8 @@ const READ_AT_ONCE: usize = 256;
 /// The number of timers that move into the run at once from a long list that cannot be divided.
 const EARLIEST: usize = 48;
 
-/// Returns how many bits the index of a bucket has in a rung at this depth that has at least
-/// `buckets` buckets.
+/// Returns how many bits the index of a bucket needs in a rung at this depth, if the rung is to
+/// have at least `buckets` buckets.
 fn buckets_for(buckets: usize, depth: usize) -> u32 {
     bits_of(buckets.next_power_of_two() as u64 - 1).clamp(least_bits(depth), bits(depth))
 }
@@ -105,8 +105,8 @@ impl<P: Handle> Ladder<P> {
         if len <= SORTED {
             return self.enter_short(nodes, (last, bucket), range, budget);
         }
-        // This bucket is after the clock's tick. It is not divided with the last free rungs,
-        // because timers that arrive for ticks before the bucket can need a rung.
+        // This bucket is after the clock's tick. The last free rungs are not used for it, because
+        // timers that arrive for ticks before the bucket can need a rung.
         if first > now && last >= AHEAD - 1 {
             return false;
         }

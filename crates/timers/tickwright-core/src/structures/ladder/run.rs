@@ -44,14 +44,15 @@ const LANES: usize = if cfg!(target_feature = "avx2") { 32 } else { 16 };
 pub(super) struct Run {
     /// The tick of offset 0.
     pub(super) base: Tick,
-    /// Every `u8` is the index of a cell, so no access by `head` or `end` can be out of range.
+    /// `head` and `end` are of type `u8`, and every `u8` is the index of a cell, so no access with
+    /// them is out of range.
     head: u8,
     end: u8,
     pub(super) offsets: [i32; ALL],
     pub(super) slots: [i32; ALL],
 }
 
-/// Timers that are to be sorted, in the order of their arrival.
+/// The timers that are to be sorted, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// The offset and the index of each timer, if the timers are sorted by rank. The keys after the

@@ -94,7 +94,7 @@ impl<P: Handle> Ladder<P> {
         found[wanted].map(|(.., p)| p)
     }
 
-    /// Iterates over the timers of all entries that are alive.
+    /// Iterates over the timers of all live entries.
     fn in_lists(&self, nodes: &impl View<P, Self>) -> impl Iterator<Item = P> {
         self.places().flat_map(move |place| {
             let ticks = (place.first, place.last);

@@ -19,7 +19,8 @@ const CACHED: usize = 1 << 14;
 /// A list whose entries move into the buckets of a rung.
 #[derive(Debug)]
 pub(super) struct Split {
-    /// The entries that have not been moved yet. The entries of `behind` follow those of `rest`.
+    /// The entries that have not been moved yet: first the entries of `rest`, then the entries of
+    /// `behind`.
     pub(super) rest: List,
     pub(super) behind: List,
     /// The first of the rungs that get the entries, or [`NO_RUNG`] if there are no entries.
@@ -31,7 +32,7 @@ pub(super) struct Split {
     pub(super) reads_records: bool,
 }
 
-/// An index that no rung has.
+/// Stands for "no rung" in [`Split::rung`].
 const NO_RUNG: usize = usize::MAX;
 
 impl Split {
@@ -49,7 +50,7 @@ impl Split {
         self.rest.len > 0
     }
 
-    /// Changes `rest`.
+    /// Replaces `rest`, and resets the other fields if no entries are left.
     #[inline]
     pub(super) fn set_rest(&mut self, rest: List) {
         self.rest = rest;
@@ -66,8 +67,8 @@ pub(super) struct Purge {
     pub(super) at: usize,
     /// Whether the purge has begun to read that list.
     pub(super) is_on: bool,
-    /// The live entries that the purge has read from that list. They come before the list's other
-    /// entries.
+    /// The live entries that the purge has read from that list. These entries come before the
+    /// list's other entries.
     pub(super) done: List,
 }
 
@@ -136,7 +137,7 @@ impl<P: Handle> Ladder<P> {
         _slots: PhantomData,
     };
 
-    /// Returns the number of entries that no pending timer needs.
+    /// Returns the number of dead entries, which no pending timer needs.
     #[inline]
     pub(super) const fn dead(&self) -> usize {
         self.entries.saturating_sub(self.live as usize - self.run.len())
@@ -349,17 +350,17 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Returns whether the last timers of the run are due at the run's end. If they are, timers
-    /// that arrived later for the same tick are in buckets.
+    /// Returns whether the last timers of the run are due at the run's end. If this is the case,
+    /// timers that arrived later for the same tick are in buckets.
     #[inline]
     pub(super) fn has_equals_outside(&self) -> bool {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// If a tick has timers both in the run and in a bucket, moves its timers from the run back to
-    /// that bucket. If the run was filled from a rung that divides arrivals, the bucket is in this
-    /// rung. The function adds no rung, because a program could otherwise use up the rungs, by
-    /// filling the run with timers of one tick again and again, each time at an earlier tick.
+    /// If a tick has timers both in the run and in a bucket, moves the tick's timers from the run
+    /// back to that bucket. If the run was filled from a rung that divides arrivals, the bucket is
+    /// in this rung. The function adds no rung. Otherwise a program that fills the run with timers
+    /// of one tick again and again, each time at an earlier tick, could use up the rungs.
     pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()

@@ -634,7 +634,7 @@ fn versions_that_are_used_again_keep_the_order() {
     }
 }
 
-/// A slot is retired while entries of it are in buckets.
+/// A slot is retired while buckets still hold entries of the slot.
 #[test]
 fn a_retired_slot_leaves_its_entries_behind() {
     let mut queue = Queue::with_last_generation((u32::MAX >> 1) - 2);

@@ -1,5 +1,5 @@
 //! Each test breaks one link, expiry, root or head of a valid tree and requires `check` to name the
-//! violation. The tests of the two structures break the colors.
+//! violation. The tests of `red_black` break the colors.
 
 use std::vec::Vec;
 

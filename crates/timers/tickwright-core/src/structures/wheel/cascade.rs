@@ -1,5 +1,5 @@
-//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to lower
-//! buckets.
+//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to
+//! buckets at lower levels.
 //!
 //! ```text
 //!   clock 1000                          bucket entered at its minimum: clock 69700 = 17 1 4
@@ -75,7 +75,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Continues a cascade as far as the budget allows. Each node that moves costs one unit of the
+    /// Continues a cascade as far as the budget allows. Each move of a node uses one unit of the
     /// budget.
     pub(super) fn cascade_some(
         &mut self,
@@ -83,7 +83,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
-        // The head is linked into its new bucket before the next node is touched, so the wheel is
+        // Each node is linked into its new bucket before the next node is unlinked, so the wheel is
         // consistent at every step.
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
@@ -131,8 +131,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Moves the nodes from `front` to `back`, including both, by walks from both ends of their
-    /// chain. The nodes have been in the same bucket and are now in no bucket; the clock is in that
-    /// bucket's granule. Returns the number of nodes.
+    /// chain. Before the call, the nodes were in the same bucket and have been taken out of it; the
+    /// clock is in that bucket's granule. Returns the number of nodes.
     ///
     /// ```text
     ///   front ->  a  b  c  d  e  f  <- back        a, b, c: to the tails of their buckets

@@ -70,13 +70,13 @@ enum FastHead<const BUCKETS: usize> {
     NotDue,
     /// The head is the first node of this bucket of level 0, and is due at this tick.
     Ready(BucketNumber<BUCKETS>, Tick),
-    /// The head cannot be determined until nodes or the clock have moved, or the budget is used up.
+    /// To determine the head, nodes or the clock must move first; or the budget is used up.
     Unknown,
 }
 
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    /// The tick relative to which nodes are assigned to buckets. It is not later than the queue's
+    /// The tick from which the buckets of nodes are computed. `clock` is not later than the queue's
     /// `now`, and not later than any pending expiry.
     pub(super) clock: Tick,
     len: usize,
@@ -118,14 +118,14 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return fell.is_some() && fell == self.buckets.first();
         };
         // The cascade's clock is at most `now`, so this expiry is not before the cascade's clock.
-        // The timer's bucket is `from` or a later bucket. If it is `from`, the timer follows all
-        // nodes that still have to move, and the insert moves `LEVELS` of these nodes. If such an
-        // insert moved no node, moving the new timers could use up every budget, and no timer would
-        // ever leave. If such an insert moved one node, a level could get as many new timers as
-        // moved nodes, so the number of nodes could double at each level. An insert therefore moves
-        // `LEVELS` nodes. As long as no more timers are inserted than the budget moves, the last
-        // cascade then has at most (1 + 1/LEVELS)^LEVELS times as many nodes, which is less than e
-        // times as many.
+        // The timer's bucket is `from` or a later bucket. If the bucket is `from`, the timer
+        // follows all nodes that still have to move, and the insert moves `LEVELS` of these nodes.
+        // If such an insert moved no node, moving the new timers could use up every budget, and no
+        // timer would ever leave. If such an insert moved one node, a level could get as many new
+        // timers as moved nodes, so the number of nodes could double at each level. An insert
+        // therefore moves `LEVELS` nodes. As long as no more timers are inserted than the budget
+        // moves, these inserts make the last cascade at most (1 + 1/LEVELS)^LEVELS times as long.
+        // This factor is less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
@@ -169,7 +169,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop): reads no node.
+    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop), which reads no node.
     #[inline]
     fn fast_head(&self, now: Tick, budget: usize) -> FastHead<BUCKETS> {
         if budget == 0 || self.cascade.is_some() {
@@ -226,7 +226,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Some(Due { handle: p, deadline: expiry, expiry })
     }
 
-    /// Unlinks the first node of a bucket of level 0. No cascade must be half done.
+    /// Unlinks the first node of a bucket of level 0. The caller ensures that no cascade is half
+    /// done.
     #[inline]
     fn pop_front(&mut self, nodes: &mut impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let chain = self.buckets.chain_mut(at);
@@ -271,8 +272,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // A node that is the only one in its bucket is the head, and need not move to
-                    // level 0.
+                    // The only node of the bucket is the head, and need not move to level 0.
                     return Some(alone);
                 }
                 self.buckets.set_min(at, expiry);
@@ -304,8 +304,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         earliest.map(|(_, p)| p)
     }
 
-    /// Returns the two nodes that leave first. It is not inlined, so that the fast path of `head`
-    /// stays short.
+    /// Returns the two nodes that leave first. The function is not inlined, so that the fast path
+    /// of `head` stays short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl View<P, Self>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };

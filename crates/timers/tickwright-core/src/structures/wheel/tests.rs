@@ -167,15 +167,15 @@ fn a_bound_that_has_come_is_settled_once() {
     assert!(moved < 4 * N as usize, "{moved} moves");
 }
 
-/// A queue can empty the wheel node by node without a search for the head.
+/// A queue that empties the wheel node by node need not search for each node.
 #[test]
 fn any_node_is_found_at_once() {
     let (wheel, nodes) = raw((1..=100).rev().map(|delay| (1 << 30) + delay));
     assert_eq!(wheel.any(&nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest timer of a bucket is removed, and the bucket's `min` does not change. Then the last
-/// timer is removed. The alarm changes, although that timer was due after `min`.
+/// The earliest timer of a bucket is removed, and the bucket's `min` does not change. Then the
+/// bucket's last timer is removed. The alarm changes, although that timer was due after `min`.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::over_slab(3);

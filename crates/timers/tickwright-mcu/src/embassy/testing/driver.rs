@@ -28,7 +28,8 @@ pub(crate) struct Driver {
     queue: Box<dyn Timers>,
     tasks: Vec<Task>,
     log: Log,
-    /// The wake-ups so far. Each has the time on the driver's clock and the number of the task.
+    /// The wake-ups so far. Each wake-up has the time on the driver's clock and the number of the
+    /// task.
     seen: Vec<(u64, usize)>,
 }
 

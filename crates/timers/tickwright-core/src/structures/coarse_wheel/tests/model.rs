@@ -11,7 +11,7 @@ use crate::structures::testing::{Entry, Model, Random, twins};
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     entry: Entry,
-    /// The timer's level; `DEPTH` if it was due when inserted.
+    /// The timer's level, or `DEPTH` if the timer was due when it was inserted.
     level: usize,
     /// The tick at which the timer entered its bucket, or the tick of its insert while it is far.
     arrival: u64,
@@ -32,7 +32,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
     }
 
     /// Sorts by expiry, then from higher to lower level, then by arrival. Far timers follow the
-    /// timers of the top level; timers that were due when inserted come last.
+    /// timers of the top level; timers that were due when they were inserted come last.
     fn sort(&mut self) {
         self.in_order.sort_by_key(|&Placed { entry, level, arrival, far_until }| {
             let rank = if level == D { D } else { D - 1 - level };
@@ -114,7 +114,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         }
     }
 
-    /// Returns a span with n bits, or near the start of a level.
+    /// Draws a span that has a random number of bits, or that is near the least delay of a level.
     fn span(random: &mut Random) -> Span {
         let bits = random.below(65);
         let any = u64::from(random.below(u32::MAX)) << 32 | u64::from(random.below(u32::MAX));
