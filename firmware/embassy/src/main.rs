@@ -1,9 +1,9 @@
 //! Runs tasks of Embassy that sleep and time out, on the timer queue that the build selected.
 //!
-//! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
-//! like a processor that sleeps until its timer interrupt. Each run is therefore the same, and
-//! shows each wake-up that is early, late or lost. The program prints a line `wake` for each
-//! wake-up, and lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and
+//! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm;
+//! this stands for a processor that sleeps until its timer interrupt. Each run is therefore the
+//! same, and shows each wake-up that is early, late or lost. The program prints a line `wake` for
+//! each wake-up, and lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and
 //! `ci/mcu.py` writes their costs into the record.
 #![no_std]
 #![no_main]

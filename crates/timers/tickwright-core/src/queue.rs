@@ -40,8 +40,8 @@ impl<S: Store> Queue<S> {
     /// Example: a [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour
     /// ago. If `now` is not advanced, the delay of a 1 s time-out is computed as an hour and 1 s,
     /// and its bucket is 262 s wide. After this call, the bucket of the same time-out is 64 ms
-    /// wide. An exact queue is never late because of an old `now`, but `FixedDelay` recognizes the
-    /// delays of its timers by `now`.
+    /// wide. An old `now` never makes an exact queue late. However, `FixedDelay` computes a
+    /// timer's delay from `now`, so with an old `now` it does not find the list of that delay.
     #[inline]
     pub fn update_now(&mut self, now: Tick) {
         self.store.update_now(now);

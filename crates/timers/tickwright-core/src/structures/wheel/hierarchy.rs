@@ -123,9 +123,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         // If such an insert moved no node, moving the new timers could use up every budget, and no
         // timer would ever leave. If such an insert moved one node, a level could get as many new
         // timers as moved nodes, so the number of nodes could double at each level. An insert
-        // therefore moves `LEVELS` nodes. As long as no more timers are inserted than the budget
-        // moves, these inserts make the last cascade at most (1 + 1/LEVELS)^LEVELS times as long.
-        // This factor is less than e.
+        // therefore moves `LEVELS` nodes. If at most as many timers are inserted as the budget
+        // moves, the last cascade is at most (1 + 1/LEVELS)^LEVELS times as long as it would be
+        // without these inserts. This factor is less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
