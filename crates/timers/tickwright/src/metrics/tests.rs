@@ -4,8 +4,9 @@ use tickwright_core::{
     CoarseWheel, DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel,
 };
 
-use super::{Counted, OpenMetrics, QueueReport};
-use crate::scheduler::{Settings, Site, Statistics, TimerSet, Timing};
+use super::{Counted, Measured, OpenMetrics, QueueReport};
+use crate::scheduler::{Report, Settings, Site, SiteCounts, Statistics, TimerSet, Timing};
+use crate::shard::ShardStatistics;
 use crate::time::{Ticks, VirtualHost};
 
 /// Counts of the same operations, by hand.
@@ -149,6 +150,82 @@ fn a_queue_has_two_histograms_in_its_text() {
     ] {
         assert!(text.lines().any(|own| own == line), "{line}\n{text}");
     }
+}
+
+/// The numbers of a report by their names in the text, less those of the histograms.
+fn numbers(report: &impl Measured) -> Vec<(String, u64)> {
+    let text = OpenMetrics::default().with("", report).to_string();
+    let samples = text.lines().filter_map(|line| line.strip_prefix("tickwright_timer")?.split_once('{'));
+    let samples = samples.filter(|(name, _)| !name.contains("_seconds"));
+    samples.map(|(name, rest)| (name.to_owned(), rest.rsplit_once(' ').unwrap().1.parse().unwrap())).collect()
+}
+
+/// Fields with values that differ: none stands for another, and none is left out.
+#[test]
+fn each_number_of_a_report_has_its_name() {
+    let named =
+        |right: &[(&str, u64)]| right.iter().map(|&(name, n)| (name.to_owned(), n)).collect::<Vec<_>>();
+
+    let set: TimerSet<()> = TimerSet::new(Settings::new());
+    let statistics = Statistics {
+        timers: 1,
+        pending: 2,
+        high_water: 3,
+        armed: 4,
+        rearmed: 5,
+        fired: 6,
+        cancelled: 7,
+        overruns: 8,
+        passes: 50,
+        steps: 51,
+        ..set.statistics()
+    };
+    let site =
+        |name| SiteCounts { site: Site { name, file: "", line: 0 }, added: 11, fired: 12, panicked: 13 };
+    let right = [
+        ("s", 1),
+        ("s_pending", 2),
+        ("s_high_water", 3),
+        ("s_armed_total", 4),
+        ("s_rearmed_total", 5),
+        ("s_fired_total", 6),
+        ("s_cancelled_total", 7),
+        ("_overruns_total", 8),
+        ("_panics_total", 26),
+        ("_site_added_total", 11),
+        ("_site_added_total", 11),
+        ("_site_fired_total", 12),
+        ("_site_fired_total", 12),
+        ("_site_panics_total", 13),
+        ("_site_panics_total", 13),
+    ];
+    assert_eq!(numbers(&Report { statistics, sites: vec![site("a"), site("b")] }), named(&right));
+
+    let shards = ShardStatistics {
+        matched: 1,
+        requeued: 2,
+        started: 4,
+        refused: 8,
+        no_op: 16,
+        locks: 32,
+        lost_races: 64,
+        ..ShardStatistics::default()
+    };
+    let right =
+        [("s_armed_total", 7), ("s_rearmed_total", 3), ("_locks_total", 32), ("s_rearmed_in_place_total", 1)];
+    assert_eq!(numbers(&shards), named(&right));
+
+    let queue =
+        QueueReport { pending: 1, high_water: 2, armed: 3, rearmed: 4, fired: 5, cancelled: 6, ..report() };
+    let right = [
+        ("s_pending", 1),
+        ("s_high_water", 2),
+        ("s_armed_total", 3),
+        ("s_rearmed_total", 4),
+        ("s_fired_total", 5),
+        ("s_cancelled_total", 6),
+    ];
+    assert_eq!(numbers(&queue), named(&right));
 }
 
 /// An add and a start that moves the timer each count, with the delay of the call.
