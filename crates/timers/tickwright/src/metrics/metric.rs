@@ -68,9 +68,10 @@ impl Histogram {
             Self::Lateness => {
                 ("tickwright_timer_lateness_seconds", "From the due time of a timer to its run")
             }
-            Self::Delay => {
-                ("tickwright_timer_delay_seconds", "From the call that armed a timer to its due time")
-            }
+            Self::Delay => (
+                "tickwright_timer_delay_seconds",
+                "From the insertion of a timer into its queue to its due time",
+            ),
         }
     }
 
@@ -135,7 +136,7 @@ pub trait Measured {
         None
     }
 
-    /// How long before their due times timers were armed; `None` if that is not counted.
+    /// How long before their due times timers were inserted; `None` if that is not counted.
     fn delays(&self) -> Option<&DelayCounts> {
         None
     }
@@ -224,5 +225,9 @@ impl Measured for ShardStatistics {
             (Metric::InPlace, self.matched),
             (Metric::Locks, self.locks),
         ]
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }

@@ -275,6 +275,7 @@ mod facade {
     use super::report;
     use crate::metrics::{OpenMetrics, publish};
     use crate::scheduler::{Boxed, Scheduler, Settings};
+    use crate::shard::Shards;
     use crate::time::VirtualHost;
 
     /// Values by name and labels, as they stand in OpenMetrics, and the descriptions.
@@ -360,18 +361,25 @@ mod facade {
         host.advance(Duration::from_secs(2));
         assert_eq!(scheduler.run_queue(), Ok(1));
 
+        let shards = Shards::new(1);
+        shards.shard(0).unwrap().timer(|_| ()).add(5_000_000).unwrap();
+
         let kept = Kept::default();
         with_local_recorder(&kept, || {
             publish("jobs", &scheduler.report());
             publish("q", &report());
+            publish("idle", &shards.statistics());
         });
-        let text = OpenMetrics::default().with("jobs", &scheduler.report()).with("q", &report()).to_string();
+        let all = OpenMetrics::default().with("jobs", &scheduler.report()).with("q", &report());
+        let text = all.with("idle", &shards.statistics()).to_string();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let samples: BTreeMap<String, f64> = samples
             .map(|line| line.rsplit_once(' ').unwrap())
             .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
             .collect();
         assert!(samples.len() > 100 && samples.values().any(|value| *value == 1.0));
+        let delay = r#"tickwright_timer_delay_seconds_bucket{name="idle",kind="shards",le="0.008388607"}"#;
+        assert_eq!(samples[delay], 1.0, "5 ms in ticks of 1 ns");
         assert_eq!(*kept.values.lock().unwrap(), samples);
         let helps = kept.helps.lock().unwrap();
         assert_eq!(helps["tickwright_timers_fired_total"], "Runs of timers");

@@ -3,6 +3,8 @@
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::time::DelayCounts;
+
 /// Counts of what the arming calls have done. The calls are `add`, `modify`, `modify_pending`,
 /// `reduce`, and their forms that name a shard.
 ///
@@ -28,6 +30,11 @@ pub struct ShardStatistics {
     pub locks: u64,
     /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub lost_races: u64,
+    /// How long the [`started`](Self::started) and [`requeued`](Self::requeued) timers were armed
+    /// for: from the time of the shard that inserted the timer to the deadline. A re-arm in place
+    /// is not in it, because its delay belongs to the level of the last insert. Before
+    /// [`set_clock`](super::Shard::set_clock) a tick counts as 1 ns.
+    pub delays: DelayCounts,
 }
 
 impl ShardStatistics {
@@ -47,6 +54,7 @@ impl AddAssign for ShardStatistics {
         self.no_op += other.no_op;
         self.locks += other.locks;
         self.lost_races += other.lost_races;
+        self.delays.add(&other.delays);
     }
 }
 
@@ -67,6 +75,7 @@ const SHARED: usize = STRIPES - 1;
 struct Stripe {
     matched: AtomicU64,
     no_op: AtomicU64,
+    lost_races: AtomicU64,
 }
 
 /// A thread's right to one stripe of every set of shards, until the thread ends.
@@ -139,6 +148,10 @@ impl Stripes {
         self.count(|stripe| &stripe.no_op);
     }
 
+    pub(super) fn count_lost_race(&self) {
+        self.count(|stripe| &stripe.lost_races);
+    }
+
     #[inline]
     fn count(&self, column: impl FnOnce(&Stripe) -> &AtomicU64) {
         // A thread that is ending has already released its stripe.
@@ -152,6 +165,7 @@ impl Stripes {
         for stripe in &self.0 {
             sum.matched += stripe.matched.load(Ordering::Relaxed);
             sum.no_op += stripe.no_op.load(Ordering::Relaxed);
+            sum.lost_races += stripe.lost_races.load(Ordering::Relaxed);
         }
         sum
     }

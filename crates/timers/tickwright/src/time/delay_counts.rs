@@ -23,6 +23,11 @@ impl DelayCounts {
         self.counts[(ns | 1).ilog2() as usize] += 1;
     }
 
+    /// Counts all delays of another histogram, too.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
     /// How many delays were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
