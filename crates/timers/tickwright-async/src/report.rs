@@ -4,7 +4,7 @@ use core::fmt;
 
 #[cfg(feature = "metrics")]
 use tickwright::metrics::Metric;
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 
 /// What [`Timers::report`](crate::Timers::report) returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,14 @@ pub struct TimerReport {
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
+    /// For how long timers were armed when they entered a queue: from that time to the deadline. A
+    /// timer enters a queue when it is armed while it is in no queue, and when the driver takes it
+    /// out at its filed tick but the deadline is later. Other arms and re-arms are not in it: the
+    /// timer stays in its queue, and most of these calls take no lock.
+    ///
+    /// For example, a task arms a time-out of 5 s 1,000 times per second, each time with the same
+    /// timer of its thread's pool. This counts one delay in 5 s, of about 5 s.
+    pub delays: DelayCounts,
     /// How many timers fired, and how late. Lateness is the time from the tick at which a timer was
     /// due to the time that the driver read. It excludes the rounding of a deadline up to a tick,
     /// and the time until the task runs.
@@ -46,6 +54,10 @@ impl tickwright::metrics::Measured for TimerReport {
 
     fn lateness(&self) -> Option<&Lateness> {
         Some(&self.lateness)
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }
 
