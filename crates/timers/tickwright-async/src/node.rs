@@ -33,7 +33,7 @@
 use core::any::Any;
 use core::task::Waker;
 
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::driver::Driver;
@@ -77,6 +77,8 @@ pub(crate) struct Locked {
     pub(crate) alarm: u64,
     /// How many timers were filed, moved or removed under the lock.
     pub(crate) locked: u64,
+    /// The delays of the timers when they were inserted into the queue.
+    pub(crate) delays: DelayCounts,
     pub(crate) lateness: Lateness,
 }
 

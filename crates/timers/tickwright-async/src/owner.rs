@@ -180,14 +180,15 @@ impl Owner {
                 State::Idle => {
                     // This path takes a lock anyway, so the cost of reading the clock does not
                     // matter.
-                    if is_past() {
+                    let now = node.core.time.now();
+                    if now >= self.deadline {
                         return over(node, &mut self.flags, cx.waker());
                     }
-                    self.flags.looked(node.core.time.is_machine());
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
+                    self.flags.looked(node.core.time.is_machine());
                     note_arm(node, &mut self.flags, self.deadline);
-                    if Core::file(node).is_err() {
+                    if Core::file(node, now).is_err() {
                         self.flags.arm(false);
                         record::cancel(node);
                         // The timer could not be filed. The task is woken, so that it tries again

@@ -4,7 +4,7 @@ use core::fmt;
 
 #[cfg(feature = "metrics")]
 use tickwright::metrics::Metric;
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 
 /// The result of [`Timers::report`](crate::Timers::report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,14 @@ pub struct TimerReport {
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
+    /// For how long timers were armed when they entered a queue: from that time to the deadline. A
+    /// timer enters a queue in two cases: it is armed while it is in no queue, or the driver takes
+    /// it out at its filed tick and its deadline is later. Other arms and re-arms are not counted,
+    /// because they leave the timer in its queue, and most of them take no lock.
+    ///
+    /// For example, a task arms a time-out of 5 s 1,000 times per second, each time with the same
+    /// timer of its thread's pool. This counts one delay in 5 s, of about 5 s.
+    pub delays: DelayCounts,
     /// How many timers fired, and how late. The lateness of a timer is the time from the tick at
     /// which it was due to the time that the driver read. It excludes the rounding of a deadline up
     /// to a tick, and the time until the task runs.
@@ -46,6 +54,10 @@ impl tickwright::metrics::Measured for TimerReport {
 
     fn lateness(&self) -> Option<&Lateness> {
         Some(&self.lateness)
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use tickwright::time::{Clock, Lateness};
+use tickwright::time::{Clock, DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::coop;
@@ -132,6 +132,7 @@ impl TimerSettings {
                 queue: SlabQueue::new(),
                 alarm: u64::MAX,
                 locked: 0,
+                delays: DelayCounts::new(),
                 lateness: Lateness::new(),
             }),
         };

@@ -70,15 +70,17 @@ impl Core {
     }
 
     /// Files an idle timer for its deadline, and arms it. Only the timer's owner is allowed to call
-    /// this.
-    pub(crate) fn file(node: &Arc<Node>) -> Result<(), NotFiled> {
+    /// this. The time `now` is before the deadline.
+    pub(crate) fn file(node: &Arc<Node>, now: u64) -> Result<(), NotFiled> {
         let core = &node.core;
-        let due = node.due();
+        let deadline = node.deadline.load(Ordering::Relaxed);
+        let due = core.time.deadline(deadline);
         let shard = core.shard(node);
         let mut state = lock(&shard.state);
         // A failed insert returns its value, which is a second reference to the timer, and which is
         // dropped here.
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?;
+        state.delays.note(deadline - now);
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         // Relaxed is enough, because the driver reads the state under the lock and therefore sees
@@ -180,7 +182,7 @@ impl Core {
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
-                state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.time.start(due)));
+                state.fire(expired.value, now, nanos, taken);
             }
             let next = state.raise_alarm();
             drop(state);
@@ -237,12 +239,15 @@ impl Locked {
         }
     }
 
-    /// Fires a timer that has left the queue, or files it again if its deadline is later.
-    fn fire(&mut self, node: Arc<Node>, now: u64, taken: &mut Taken, late: impl Fn(u64) -> u64) {
+    /// Fires a timer that has left the queue, or files it again if its deadline is later. `now` is
+    /// the tick of the time `nanos`.
+    fn fire(&mut self, node: Arc<Node>, now: u64, nanos: u64, taken: &mut Taken) {
+        let time = &node.core.time;
         let mut filed = None;
         let waker = loop {
             let seen = node.state(Ordering::Acquire);
-            let due = node.due();
+            let deadline = node.deadline.load(Ordering::Relaxed);
+            let due = time.deadline(deadline);
             match seen {
                 State::Armed if due <= now => {
                     if let Some(key) = filed.take() {
@@ -250,7 +255,7 @@ impl Locked {
                     }
                     // Acquire, so that this thread sees the waker that the owner wrote.
                     if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
-                        self.lateness.note(late(due));
+                        self.lateness.note(nanos.saturating_sub(time.start(due)));
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
@@ -273,7 +278,8 @@ impl Locked {
                     }
                 }
                 State::Armed | State::Vacant => {
-                    if seen == State::Armed && !self.refile(&node, &mut filed, due) {
+                    let delay = deadline.saturating_sub(nanos);
+                    if seen == State::Armed && !self.refile(&node, &mut filed, due, delay) {
                         match Self::lapse(&node) {
                             Some(waker) => break Some(waker),
                             None => continue,
@@ -313,7 +319,7 @@ impl Locked {
 
     /// Files a timer again that the pass has taken out of the queue. If this pass has already filed
     /// the timer again, it moves to the earlier one of the two ticks.
-    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
+    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64, delay: u64) -> bool {
         if filed.is_some() {
             if due < node.filed.load(Ordering::Relaxed) {
                 self.reschedule(node, due);
@@ -322,6 +328,7 @@ impl Locked {
         }
         let Ok(key) = self.queue.insert(due, Arc::clone(node)) else { return false };
         *filed = Some(key);
+        self.delays.note(delay);
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         true

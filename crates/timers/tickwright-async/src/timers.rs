@@ -5,7 +5,7 @@ use core::future::IntoFuture;
 use core::time::Duration;
 use std::io;
 
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 
 use crate::coop;
 use crate::delay_queue::DelayQueue;
@@ -232,7 +232,8 @@ impl Timers {
     /// shard at a time.
     #[must_use]
     pub fn report(&self) -> TimerReport {
-        let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::new());
+        let (mut live, mut vacant, mut locks) = (0, 0, 0);
+        let (mut delays, mut lateness) = (DelayCounts::new(), Lateness::new());
         for shard in &self.core.shards {
             let state = lock(&shard.state);
             for (_, node) in state.queue.iter_unordered() {
@@ -242,10 +243,11 @@ impl Timers {
                 }
             }
             locks += state.locked;
+            delays.add(&state.delays);
             lateness.add(&state.lateness);
         }
         let (wakeups, panics) = self.core.driver.counts();
-        TimerReport { live, vacant, locks, lateness, wakeups, panics }
+        TimerReport { live, vacant, locks, delays, lateness, wakeups, panics }
     }
 
     /// Returns the places where the live timers were created, each with its number of timers, in

@@ -161,7 +161,10 @@ fn a_scheduler_shards_and_futures_are_read_back() {
         ("timers_armed_total name=idle,kind=shards", 3.0),
         ("timers_rearmed_total name=idle,kind=shards", 2.0),
         ("timers_rearmed_in_place_total name=idle,kind=shards", 1.0),
+        ("timer_delay_seconds_bucket name=idle,kind=shards,le=0.001048575", 2.0), // 1000, 9000 ns
         ("timers_pending name=tasks,kind=async", 1.0),
+        ("timer_delay_seconds_bucket name=tasks,kind=async,le=0.004194303", 0.0),
+        ("timer_delay_seconds_bucket name=tasks,kind=async,le=0.008388607", 1.0),
         ("timer_lateness_seconds_count name=tasks,kind=async", 0.0),
     ] {
         assert_eq!(samples.get(&format!("tickwright_{sample}")), Some(&right), "{sample}\n{text}");

@@ -274,7 +274,9 @@ impl<G: WheelGeometry> Shards<G> {
     pub fn statistics(&self) -> ShardStatistics {
         let mut sum = self.set.stripes.sum();
         for base in &self.set.bases {
-            sum += lock(&base.state).statistics;
+            let mut counts = lock(&base.state).statistics;
+            counts.locks += counts.calls();
+            sum += counts;
         }
         sum
     }

@@ -4,6 +4,7 @@
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
@@ -12,6 +13,7 @@ use tickwright::shard::{
     WheelGeometry,
 };
 use tickwright::structures::Geometry;
+use tickwright::time::{Ticks, VirtualHost};
 
 const ALL: usize = usize::MAX;
 
@@ -43,12 +45,12 @@ fn fired(log: &Log) -> Vec<(u64, u64)> {
     core::mem::take(&mut *log.lock().unwrap())
 }
 
-fn statistics(counts: [u64; 5], locks: u64) -> ShardStatistics {
-    let mut statistics = ShardStatistics::default();
-    let [matched, requeued, started, refused, no_op] = counts;
-    (statistics.matched, statistics.requeued, statistics.started) = (matched, requeued, started);
-    (statistics.refused, statistics.no_op, statistics.locks) = (refused, no_op, locks);
-    statistics
+/// The outcomes of the calls, and their locks. Each insert has a delay.
+fn outcomes(shards: &Shards) -> ([u64; 5], u64) {
+    let ShardStatistics { matched, requeued, started, refused, no_op, locks, lost_races, delays, .. } =
+        shards.statistics();
+    assert_eq!((lost_races, delays.count()), (0, requeued + started));
+    ([matched, requeued, started, refused, no_op], locks)
 }
 
 /// Returns clock values at and around all powers of two.
@@ -131,7 +133,7 @@ fn a_timer_that_would_get_a_finer_level_is_requeued() {
     timer.add(4100).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(4099, ALL).unwrap();
     assert_eq!(timer.modify(4101), Ok(Was::Pending));
-    assert_eq!(shards.statistics(), statistics([0, 1, 1, 0, 0], 2));
+    assert_eq!(outcomes(&shards), ([0, 1, 1, 0, 0], 2));
     let _ = shards.shard(0).unwrap().advance_within(4102, ALL).unwrap();
     assert_eq!(fired(&log), [(4101, 4102)], "within a tick, not 507 later");
     // A call with the same deadline, and a reduce to a later deadline, also check the lateness from
@@ -232,9 +234,9 @@ fn reduce_only_makes_earlier() {
     assert_eq!(timer.deadline(), Some(500));
     assert_eq!(timer.reduce(499), Ok(Was::Pending));
     assert_eq!(timer.deadline(), Some(499));
-    assert_eq!(shards.statistics(), statistics([1, 0, 1, 0, 2], 1));
+    assert_eq!(outcomes(&shards), ([1, 0, 1, 0, 2], 1));
     assert_eq!(timer.reduce(5), Ok(Was::Pending));
-    assert_eq!(shards.statistics(), statistics([1, 1, 1, 0, 2], 2));
+    assert_eq!(outcomes(&shards), ([1, 1, 1, 0, 2], 2));
     // The deadline is beyond the last level, so the word does not contain it.
     timer.modify(u64::MAX - 1).unwrap();
     assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
@@ -277,7 +279,44 @@ fn each_call_is_counted_once() {
     timer.shutdown();
     timer.modify(400).unwrap_err();
     assert_eq!(shards.statistics().calls(), 8);
-    assert_eq!(shards.statistics(), statistics([3, 1, 1, 2, 1], 5));
+    assert_eq!(outcomes(&shards), ([3, 1, 1, 2, 1], 5));
+}
+
+/// The delays by their buckets, as (the greatest delay in ns, its count).
+fn delays(shards: &Shards) -> Vec<(u128, u64)> {
+    shards.statistics().delays.buckets().map(|(last, count)| (last.as_nanos(), count)).collect()
+}
+
+#[test]
+fn each_insert_counts_its_delay_from_the_time_of_its_shard() {
+    let host = VirtualHost::new();
+    let shards = Shards::new(2);
+    let [first, second] = [0, 1].map(|number| shards.shard(number).unwrap());
+    first.set_clock(Arc::new(host.monotonic()), Ticks::MILLISECOND);
+    let timer = first.timer(|_| {});
+
+    timer.add(1000).unwrap();
+    let second_away = ((1 << 30) - 1, 1); // From 537 ms to 1.07 s.
+    assert_eq!(delays(&shards), [second_away]);
+    timer.modify_at(1001, 0).unwrap(); // In place.
+    timer.add(5000).unwrap_err();
+    timer.reduce(9000).unwrap();
+    assert_eq!(delays(&shards), [second_away]);
+    host.advance(Duration::from_millis(900));
+    timer.modify(1100).unwrap(); // 200 ms by the clock, though no advance has moved the shard.
+    timer.reduce(1050).unwrap(); // 150 ms.
+    assert_eq!(delays(&shards), [((1 << 28) - 1, 2), second_away]);
+    timer.modify(7).unwrap(); // It has passed.
+    assert_eq!(delays(&shards), [(1, 1), ((1 << 28) - 1, 2), second_away]);
+
+    // The second shard has no clock, and the tick is 1 ns.
+    second.advance(100).unwrap();
+    timer.modify_on(1, 1000).unwrap(); // 900 ns from that shard's time, 100 ns from the first's.
+    assert_eq!(delays(&shards), [(1, 1), (1023, 1), ((1 << 28) - 1, 2), second_away]);
+    second.drain_to(0).unwrap(); // No arm.
+    assert_eq!((first.pending(), delays(&shards).len()), (1, 4));
+    timer.modify(u64::MAX).unwrap(); // Too long for nanoseconds.
+    assert_eq!(delays(&shards).last(), Some(&(u64::MAX.into(), 1)));
 }
 
 #[test]

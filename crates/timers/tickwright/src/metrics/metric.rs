@@ -69,9 +69,10 @@ impl Histogram {
             Self::Lateness => {
                 ("tickwright_timer_lateness_seconds", "From the due time of a timer to its run")
             }
-            Self::Delay => {
-                ("tickwright_timer_delay_seconds", "From the call that armed a timer to its due time")
-            }
+            Self::Delay => (
+                "tickwright_timer_delay_seconds",
+                "From the insertion of a timer into its queue to its due time",
+            ),
         }
     }
 
@@ -138,8 +139,8 @@ pub trait Measured {
         None
     }
 
-    /// Returns the delays for which timers were armed, or `None` if the report does not count
-    /// delays.
+    /// Returns for how long timers were armed, from the call to the due time, or `None` if the
+    /// report does not count delays.
     fn delays(&self) -> Option<&DelayCounts> {
         None
     }
@@ -228,5 +229,9 @@ impl Measured for ShardStatistics {
             (Metric::InPlace, self.matched),
             (Metric::Locks, self.locks),
         ]
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }

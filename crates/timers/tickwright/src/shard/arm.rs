@@ -26,7 +26,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// # Errors
     /// [`ArmError::AlreadyPending`], [`ArmError::ShutDown`] or [`ArmError::ShardsGone`].
     pub fn add(&self, deadline: Tick) -> Result<(), ArmError> {
-        self.arm_locked(Arm::Add, deadline, None, false).map(|_| ())
+        self.arm_locked(Arm::Add, deadline, None).map(|_| ())
     }
 
     /// Like [`add`](Self::add), but arms the timer on another shard, to which it then belongs.
@@ -36,7 +36,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The errors of [`add`](Self::add), and [`ArmError::NoSuchShard`].
     pub fn add_on(&self, shard: usize, deadline: Tick) -> Result<(), ArmError> {
         let shard = self.target(shard)?;
-        self.arm_locked(Arm::Add, deadline, Some(shard), false).map(|_| ())
+        self.arm_locked(Arm::Add, deadline, Some(shard)).map(|_| ())
     }
 
     /// Arms the timer for `deadline`, in ticks of the shard, whether it is pending or not. Returns
@@ -83,7 +83,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// The errors of [`modify`](Self::modify), and [`ArmError::NoSuchShard`].
     pub fn modify_on(&self, shard: usize, deadline: Tick) -> Result<Was, ArmError> {
         let shard = self.target(shard)?;
-        self.arm_locked(Arm::Modify, deadline, Some(shard), false)
+        self.arm_locked(Arm::Modify, deadline, Some(shard))
     }
 
     /// Like [`modify`](Self::modify), but a timer that is not pending stays idle. In this case the

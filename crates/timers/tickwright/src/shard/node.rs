@@ -61,6 +61,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     waiters: Waiters,
     /// Whether the owner has dropped the shards.
     pub(super) closed: bool,
+    /// Its field `locks` counts second locks only: the columns count each call and its first lock.
     pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
 }

@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 use tickwright_core::Tick;
 
 use super::geometry::WheelGeometry;
-use super::node::{Base, Held, Link, Set, SharedTimer};
+use super::node::{Base, Held, Link, SharedTimer};
 use super::results::{ArmError, Was};
 use super::word::{DEADLINES, State, Word};
 use crate::sync::Ordering;
@@ -79,20 +79,17 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// Arms the timer on its own shard. `now` is the current tick, if the caller knows it.
     #[inline]
     pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<Was, ArmError> {
-        match self.arm_unlocked(how, deadline, now) {
-            Ok(()) => Ok(Was::Pending),
-            Err(lost_race) => self.arm_locked(how, deadline, None, lost_race),
+        if self.arm_unlocked(how, deadline, now) {
+            Ok(Was::Pending)
+        } else {
+            self.arm_locked(how, deadline, None)
         }
     }
 
     /// Transition (1): writes the word if the word's old value allows it. It does not wait for
-    /// other threads.
-    ///
-    /// # Errors
-    /// An error means that the caller must take the lock. It is `true` if a compare-exchange of
-    /// this call has failed.
+    /// other threads. Returns `false` if the caller must take the lock.
     #[inline]
-    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<(), bool> {
+    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> bool {
         let node = &*self.node;
         let mut seen = self.word();
         let mut lost_race = false;
@@ -109,12 +106,15 @@ impl<G: WheelGeometry> SharedTimer<G> {
                         node.ghost.armed(deadline, true);
                         node.set.stripes.count_match();
                     }
-                    return Ok(());
+                    return true;
                 }
                 Err(now) => (seen, lost_race) = (Word(now), true),
             }
         }
-        Err(lost_race)
+        if lost_race {
+            node.set.stripes.count_lost_race();
+        }
+        false
     }
 
     /// Returns the word with which transition (1) can replace `seen`, or `None` if the lock is
@@ -147,21 +147,16 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// of the target shard if there is one.
     #[cold]
     #[inline(never)]
-    pub(super) fn arm_locked(
-        &self,
-        how: Arm,
-        deadline: Tick,
-        target: Option<u32>,
-        lost_race: bool,
-    ) -> Result<Was, ArmError> {
+    pub(super) fn arm_locked(&self, how: Arm, deadline: Tick, target: Option<u32>) -> Result<Was, ArmError> {
         let mut held = self.node.set.lock_timer(&self.node, target);
-        held.read_clock(&self.node.set);
+        held.home.read_clock(held.base);
+        if let Some((target, away)) = &mut held.away {
+            away.read_clock(&self.node.set.bases[*target as usize]);
+            held.home.statistics.locks += 1;
+        }
         let outcome = self.arm_held(&mut held, how, deadline);
         let inserted = matches!(outcome, Outcome::Requeued | Outcome::Started);
-        let locks = 1 + u64::from(held.away.is_some());
         let statistics = &mut held.home.statistics;
-        statistics.locks += locks;
-        statistics.lost_races += u64::from(lost_race);
         let (column, answer) = match outcome {
             Outcome::Matched => (&mut statistics.matched, Ok(Was::Pending)),
             Outcome::Requeued => (&mut statistics.requeued, Ok(Was::Pending)),
@@ -259,13 +254,6 @@ impl<G: WheelGeometry> Held<'_, G> {
         self.home.closed || self.away.as_ref().is_some_and(|(_, away)| away.closed)
     }
 
-    fn read_clock(&mut self, set: &Set<G>) {
-        self.home.read_clock(self.base);
-        if let Some((target, away)) = &mut self.away {
-            away.read_clock(&set.bases[*target as usize]);
-        }
-    }
-
     fn set_alarm_earlier(&mut self, deadline: Tick) {
         self.home.set_alarm_earlier(deadline);
         if let Some((_, away)) = &mut self.away {
@@ -277,12 +265,16 @@ impl<G: WheelGeometry> Held<'_, G> {
     /// is running. In that case it stays on the shard where the callback runs.
     fn insert(&mut self, timer: &SharedTimer<G>, p: Link<G>, deadline: Tick) -> Word {
         let node = &timer.node;
-        match &mut self.away {
+        let shard = match &mut self.away {
             Some((target, shard)) if self.home.runs(node).is_none() => {
                 node.shard.store(*target, Ordering::Relaxed);
-                shard.insert(node, p, deadline)
+                shard
             }
-            _ => self.home.insert(node, p, deadline),
-        }
+            _ => &mut self.home,
+        };
+        let delay = deadline.saturating_sub(shard.now);
+        let delay_ns = delay.saturating_mul(shard.outside.ticks.nanoseconds());
+        shard.statistics.delays.note(delay_ns);
+        shard.insert(node, p, deadline)
     }
 }

@@ -3,6 +3,8 @@
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::time::DelayCounts;
+
 /// Counts of the arming calls by their outcome. The arming calls are `add`, `modify`,
 /// `modify_pending`, `reduce`, and their variants with a shard or a time as argument.
 ///
@@ -29,6 +31,11 @@ pub struct ShardStatistics {
     pub locks: u64,
     /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub lost_races: u64,
+    /// How long the [`started`](Self::started) and [`requeued`](Self::requeued) timers were armed
+    /// for: from the time of the shard that inserted the timer to the deadline. A re-arm in place
+    /// is not in it, because its delay belongs to the level of the last insert. Before
+    /// [`set_clock`](super::Shard::set_clock) a tick counts as 1 ns.
+    pub delays: DelayCounts,
 }
 
 impl ShardStatistics {
@@ -48,6 +55,7 @@ impl AddAssign for ShardStatistics {
         self.no_op += other.no_op;
         self.locks += other.locks;
         self.lost_races += other.lost_races;
+        self.delays.add(&other.delays);
     }
 }
 
@@ -68,6 +76,7 @@ const SHARED: usize = STRIPES - 1;
 struct Stripe {
     matched: AtomicU64,
     no_op: AtomicU64,
+    lost_races: AtomicU64,
 }
 
 /// A thread's ownership of one stripe of every set of shards. It lasts until the thread ends.
@@ -141,6 +150,10 @@ impl Stripes {
         self.count(|stripe| &stripe.no_op);
     }
 
+    pub(super) fn count_lost_race(&self) {
+        self.count(|stripe| &stripe.lost_races);
+    }
+
     #[inline]
     fn count(&self, column: impl FnOnce(&Stripe) -> &AtomicU64) {
         // A thread that is ending has already released its stripe.
@@ -154,6 +167,7 @@ impl Stripes {
         for stripe in &self.0 {
             sum.matched += stripe.matched.load(Ordering::Relaxed);
             sum.no_op += stripe.no_op.load(Ordering::Relaxed);
+            sum.lost_races += stripe.lost_races.load(Ordering::Relaxed);
         }
         sum
     }

@@ -25,6 +25,11 @@ impl DelayCounts {
         self.counts[(ns | 1).ilog2() as usize] += 1;
     }
 
+    /// Adds all delays that another histogram has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
     /// Returns how many delays were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
