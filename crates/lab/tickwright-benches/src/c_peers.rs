@@ -1,8 +1,8 @@
 //! `benches c-peers`: one C program runs the same adds, re-arms and deletes through our C
 //! library and through other event loops.
 //!
-//! The program is in `crates/c/tickwright-capi/peers`. This module builds it with `make`, runs it,
-//! and reads its output. The program verifies what it measures.
+//! The program is in `crates/c/tickwright-capi/peers`. This module builds the program with `make`,
+//! runs it, and reads its output. The program verifies what it measures.
 
 use std::collections::BTreeSet;
 use std::env;

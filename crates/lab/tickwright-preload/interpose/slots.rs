@@ -16,7 +16,7 @@ const AHEAD: u64 = 64;
 
 const _: () = assert!(CAPACITY.is_power_of_two() && (CAPACITY as u64).is_multiple_of(CHUNK));
 
-/// Returns whether the next slot has memory, after an attempt to give it some.
+/// Tries to give memory to the next slot. Returns whether the slot has memory.
 #[inline]
 pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
     let populated = header.populated.load(Acquire);

@@ -152,7 +152,7 @@ pub fn foreign() -> Vec<Kind> {
 }
 
 /// Decodes `bytes` into a script and runs the script on each of our queues. The fuzz target calls
-/// this function for each input, and the corpus test for each input that was kept.
+/// this function for each input, and the corpus test calls it for each input of the corpus.
 ///
 /// # Errors
 /// If a queue differs from the oracle. The error names the first such queue, and where it differs.

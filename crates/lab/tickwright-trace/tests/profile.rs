@@ -42,7 +42,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
 
 #[test]
 fn the_population_is_weighed_by_time() {
-    // One timer is pending for 9 ms, and two timers for 1 ms.
+    // One timer is pending for 9 ms, and two timers are pending for 1 ms.
     let profile = described(&[
         arm(0, 1, 20_000_000),
         arm(9_000_000, 2, 20_000_000),

@@ -234,8 +234,8 @@ impl Input {
         self.walk(&mut |event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
     }
 
-    /// Like [`each`](Self::each), but for all events. The flag is set for events beyond those that
-    /// are replayed.
+    /// Like [`each`](Self::each), but for all events. The flag is set for events after the events
+    /// that are replayed.
     fn walk(&self, each: &mut dyn FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases, most) = match self {
             Self::File { path, bases, most } => (path, bases, *most),
@@ -576,7 +576,8 @@ fn shown(header: &Header) -> Header {
     header
 }
 
-/// Opens a trace; `-` is standard input, `sample:NAME` a recording that is built into this program.
+/// Opens a trace; `-` is standard input, and `sample:NAME` is a recording that is built into this
+/// program.
 ///
 /// # Errors
 /// A usage error that names the file.

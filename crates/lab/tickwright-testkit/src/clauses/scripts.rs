@@ -1,5 +1,5 @@
-//! The scripts that judge clauses. The simplest come first, so that the first witness is the
-//! shortest.
+//! The scripts that judge clauses. The simplest scripts come first, so that the first witness is
+//! the shortest.
 
 use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 

@@ -152,8 +152,8 @@ struct Sequence {
 }
 
 /// Reads a trace of Perfetto and writes it as a `.twt` file. Memory grows as in
-/// [`kernel::import`](super::kernel::import), plus at most 512 MiB for a packet. As there, the
-/// events of all processors are sorted by their times. [`Imported::lines`] stays 0.
+/// [`kernel::import`](super::kernel::import), plus at most 512 MiB for a packet. As in that import,
+/// the events of all processors are sorted by their times. [`Imported::lines`] stays 0.
 ///
 /// [`Imported::lines`]: super::Imported::lines
 ///

@@ -76,7 +76,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
 }
 
 impl Data {
-    /// Adds the bytes of a structure with its timers, or the reason why it was not run.
+    /// Adds the bytes of a structure with its timers, or the reason why the structure was not run.
     fn note(&mut self, structure: &Structure, population: usize, bytes: Result<usize, String>) {
         match bytes {
             Ok(bytes) => {

@@ -1,4 +1,4 @@
-//! Findings from the counts and samples: each claim compared with the published one, with its
+//! Findings from the counts and samples: each claim compared with the published claim, with a
 //! verdict.
 
 use super::cost::{Cost, THREADS};
