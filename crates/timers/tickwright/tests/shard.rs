@@ -311,11 +311,14 @@ fn each_insert_counts_its_delay_from_the_time_of_its_shard() {
 
     // The second shard has no clock, and the tick is 1 ns.
     second.advance(100).unwrap();
+    let locks = shards.statistics().locks;
     timer.modify_on(1, 1000).unwrap(); // 900 ns from that shard's time, 100 ns from the first's.
-    assert_eq!(delays(&shards), [(1, 1), (1023, 1), ((1 << 28) - 1, 2), second_away]);
+    assert_eq!(shards.statistics().locks, locks + 2);
+    let before = [(1, 1), (1023, 1), ((1 << 28) - 1, 2), second_away];
+    assert_eq!(delays(&shards), before);
     second.drain_to(0).unwrap(); // No arm.
-    assert_eq!((first.pending(), delays(&shards).len()), (1, 4));
-    timer.modify(u64::MAX).unwrap(); // Too long for nanoseconds.
+    assert_eq!((first.pending(), delays(&shards)), (1, before.into()));
+    timer.modify(900 + (1 << 58)).unwrap(); // 2^64 * 15,625 ns is too long, and is 0 modulo 2^64.
     assert_eq!(delays(&shards).last(), Some(&(u64::MAX.into(), 1)));
 }
 

@@ -38,6 +38,16 @@ fn threads_that_find_no_stripe_share_one_and_lose_nothing() {
 }
 
 #[test]
+fn each_column_has_its_own_count() {
+    let stripes = Stripes::new();
+    stripes.count_match();
+    (0..2).for_each(|_| stripes.count_no_op());
+    (0..4).for_each(|_| stripes.count_lost_race());
+    let sum = stripes.sum();
+    assert_eq!((sum.matched, sum.no_op, sum.lost_races, sum.calls()), (1, 2, 4, 3));
+}
+
+#[test]
 fn an_ended_threads_stripe_is_added_to() {
     let stripes = Stripes::new();
     for _ in 0..3 * SHARED {
