@@ -21,25 +21,27 @@ pub(crate) use setters;
 /// Where an M:N thread starts. In the one-to-one model the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// On the creator's worker if the creator is a thread of the runtime, and otherwise as with
-    /// [`Spread`](Self::Spread). Until the thread has begun, an idle worker can take it.
+    /// The thread starts on the creator's worker if the creator is a thread of the runtime, and
+    /// otherwise as with [`Spread`](Self::Spread). Until the thread has begun, an idle worker can
+    /// take it.
     #[default]
     Near,
-    /// On the next worker in turn.
+    /// The thread starts on the next worker in turn.
     Spread,
 }
 
 /// How the stacks of kernel threads are allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stacks {
-    /// By the platform. For example, glibc caches up to 40 MiB of stacks of ended threads for later
-    /// threads.
+    /// The platform allocates the stacks. For example, glibc caches up to 40 MiB of stacks of ended
+    /// threads for later threads.
     #[default]
     Platform,
-    /// As one mapping for each thread. Stacks are not cached, so a stack is unmapped when its
+    /// Each stack is a separate mapping. Stacks are not cached, so a stack is unmapped when its
     /// thread has exited. This needs Unix, like [`Recycled`](Self::Recycled).
     Fresh,
-    /// By this library, which reuses the stacks of ended threads as the platform's cache does.
+    /// This library allocates the stacks, and reuses the stacks of ended threads as the platform's
+    /// cache does.
     Recycled,
 }
 

@@ -214,7 +214,7 @@ pub enum JoinError {
     /// The thread still ran at the end of the time limit. `ETIMEDOUT`. The thread can be joined
     /// later.
     TimedOut,
-    /// The thread has ended by a panic, and this is the payload. The thread has been joined.
+    /// The thread has panicked, and this is the payload of the panic. The thread has been joined.
     Panicked(Box<dyn Any + Send>),
 }
 

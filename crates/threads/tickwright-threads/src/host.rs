@@ -66,7 +66,7 @@ pub(crate) trait Host {
     /// Waits until the thread is woken. Can return spuriously.
     fn wait(&self);
 
-    /// Like `wait`, but for at most `most` by the machine's clock.
+    /// Like `wait`, but waits for at most `most`, measured by the machine's clock.
     fn wait_for(&self, most: Duration);
 
     /// Like `wait`, but waits at most until the thread's clock shows `at`. Returns false if the
@@ -207,7 +207,7 @@ pub(crate) fn wait() {
     }
 }
 
-/// Like `wait`, but for at most `most` by the machine's clock.
+/// Like `wait`, but waits for at most `most`, measured by the machine's clock.
 pub(crate) fn wait_for(most: Duration) {
     if with(|host| host.wait_for(most)).is_none() {
         KernelThread::park_timeout(most);

@@ -93,8 +93,8 @@
 //!
 //! # Limits
 //!
-//! - [`Instant`] is the standard library's, so `Instant::now()` does not follow the clock of a test
-//!   or a paused clock of tokio. [`now`] and [`Timers::now`] follow such a clock. On
+//! - [`Instant`] is the type of the standard library, so `Instant::now()` does not follow the clock
+//!   of a test or a paused clock of tokio. [`now`] and [`Timers::now`] follow such a clock. On
 //!   `wasm32-unknown-unknown`, where the standard library's `Instant` does not work, [`Instant`] is
 //!   [`tickwright::time::Instant`].
 //! - A forked child has no driver thread, and timers of the parent do not fire in the child.

@@ -100,7 +100,7 @@ pub(crate) struct Node {
     pub(crate) key: AtomicU64,
     pub(crate) core: Arc<Core>,
     /// Only the owner uses the waker while the word is idle, vacant or fired, and only the driver
-    /// while the word is firing. While the word is armed, no thread touches the waker.
+    /// uses it while the word is firing. While the word is armed, no thread touches the waker.
     pub(crate) waker: Cell<Option<Waker>>,
     /// The place where the last sleep or slot that uses the timer was created.
     #[cfg(feature = "sites")]

@@ -56,15 +56,17 @@ impl TimerSettings {
     }
 
     /// Sets the precision of deadlines: a timer fires up to `resolution` after its deadline, and
-    /// never before it. Without this call it is 16.4 us, or 8 ns on a clock of tokio or of a test.
-    /// The value is rounded down to a power of two in nanoseconds, from 8 ns to 1.07 s.
+    /// never before it. Without this call the resolution is 16.4 us, or 8 ns with the clock of
+    /// tokio or of a test. The value is rounded down to a power of two in nanoseconds, from 8 ns to
+    /// 1.07 s.
     #[must_use]
     pub fn resolution(self, resolution: Duration) -> Self {
         Self { resolution: Some(resolution), ..self }
     }
 
     /// Records the timers' events as a trace for `tickwright recommend`. See
-    /// [`tickwright::record`]. A timer that a later time-out reuses keeps its number in the trace.
+    /// [`tickwright::record`]. If a later time-out reuses a timer, the timer keeps its number in
+    /// the trace.
     #[cfg(feature = "record")]
     #[must_use]
     pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {

@@ -1,7 +1,8 @@
 //! All synchronization types: atomics, locks, events, cells. Under `cfg(loom)` these are loom's
 //! types, so that the models run the shipped functions.
 //!
-//! `Arc` is always the standard library's, because the models need not verify its counting.
+//! `Arc` is always the type of the standard library, because the models need not verify its
+//! counting.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;

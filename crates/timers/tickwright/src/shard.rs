@@ -15,10 +15,10 @@
 //!
 //! **`proof.rs` has the argument**: ground rules, the word, states and transitions, and the proof.
 //! It also lists wrong changes to the code, each with the test that then fails. Read the file
-//! before you change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path,
-//! the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The other files are
-//! `node` (the types and the unsafe code), `node/locked` (what the lock protects), and `ghost` (the
-//! loom models' shadow).
+//! before you change anything here. The files are `word` (the word), `rearm` (the rule, the
+//! unlocked path, the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The
+//! other files are `node` (the types and the unsafe code), `node/locked` (what the lock protects),
+//! and `ghost` (the loom models' shadow).
 //!
 //! # A time-out
 //!
@@ -285,7 +285,7 @@ impl<G: WheelGeometry> Shards<G> {
     /// threads can use the shards during the check.
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.set.bases.iter().enumerate().try_for_each(|(shard, base)| lock(&base.state).check(shard))
     }

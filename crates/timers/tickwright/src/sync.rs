@@ -1,9 +1,9 @@
 //! All synchronization types: atomics, locks, events, cells, and thread ids. Under `cfg(loom)`
 //! these are loom's types, so the models run the shipped functions and not copies of them.
 //!
-//! `Arc` is always the standard library's, because the models need not verify its counting, and
-//! loom's `Arc` holds no trait objects. The counters of [`statistics`](crate::shard) are also the
-//! standard library's, because the protocol never reads them.
+//! `Arc` is always the type of the standard library, because the models need not verify its
+//! counting, and loom's `Arc` holds no trait objects. The counters of [`statistics`](crate::shard)
+//! also use the atomics of the standard library, because the protocol never reads them.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;

@@ -150,7 +150,7 @@ impl Threads for Kernel {
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
         // This check comes after the registration. Therefore either the thread that closes the
-        // runtime sees the new thread, or we see the closing here.
+        // runtime sees the new thread, or this check finds that the runtime is closing.
         if self.closing.load(Ordering::SeqCst) && !inside {
             self.withdraw(id, record, registered);
             return Err(CreateError::Closed);

@@ -180,8 +180,8 @@ impl WorkerPool {
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
         // This check comes after the registration. Therefore either the thread that closes the
-        // runtime sees the new thread, or we see the closing here. Threads of a closing runtime can
-        // still create threads.
+        // runtime sees the new thread, or this check finds that the runtime is closing. Threads of
+        // a closing runtime can still create threads.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);

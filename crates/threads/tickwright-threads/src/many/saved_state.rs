@@ -203,7 +203,8 @@ fn debts() -> impl DerefMut<Target = Vec<Debt>> {
     DEBTS.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), |_| {}))).lock()
 }
 
-/// The stack of a debt, in bytes: enough for an unwinder with the frames of one panic.
+/// The size of a debt's stack in bytes, which is enough for an unwinder with the frames of one
+/// panic.
 const ROOM: usize = 64 << 10;
 /// The largest number of nested panics in one thread, where each panic happens in a drop that
 /// catches it. Real programs do not reach this number.

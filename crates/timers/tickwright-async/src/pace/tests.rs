@@ -139,7 +139,7 @@ impl Scene {
             }
             for at in woken {
                 self.late.push(now.checked_sub(self.sleeps[at].0.nanos()).expect("a timer is not early"));
-                // Each poll begins a turn of the executor, as far as its budget is concerned.
+                // Each poll is treated as the beginning of a new turn, so that the budget is full.
                 crate::coop::begin_turn();
                 assert!(self.poll(at), "{at}");
             }
@@ -194,7 +194,7 @@ fn many_timers_are_gathered_and_their_lateness_is_bounded() {
     scene.drive();
     assert!(scene.worst() <= RESOLUTION + GATHER, "{:?}", scene.worst());
     assert!(scene.worst() > RESOLUTION);
-    // 1,251 wake-ups in the first 125 ms, then 2,917 rests in the other 875 ms.
+    // There are 1,251 wake-ups in the first 125 ms, and then 2,917 rests in the other 875 ms.
     assert!((4100..4200).contains(&scene.turns), "{}", scene.turns);
     scene.late.sort_unstable();
     assert!(scene.late[5000] < 200_000, "half of them are earlier: {}", scene.late[5000]);

@@ -5,10 +5,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Whether the handlers are registered with the platform. The value is 0 at first, then the number
 /// of the process whose thread is registering them, and `u32::MAX` when they are registered.
 ///
-/// The platform makes a registration wait for a fork that is in progress. If the registering thread
-/// held a lock or a `Once` during that fork, the lock would stay locked forever in the child.
-/// Therefore the thread stores the number of its process instead of taking a lock. A child has
-/// another number, and registers again.
+/// If a fork is in progress, the platform makes a registration wait for it. If the registering
+/// thread held a lock or a `Once` during that fork, the lock would stay locked forever in the
+/// child. Therefore the thread stores the number of its process instead of taking a lock. A child
+/// has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 

@@ -33,9 +33,9 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 /// does not record them.
 ///
 /// A delay counts from the time that is passed to [`insert_at`](TimerQueue::insert_at) or
-/// [`reschedule_at`](TimerQueue::reschedule_at). For exact queues the operations without a time
-/// count from the queue's [`now`](TimerQueue::now). Such a recorded delay is too long by the time
-/// that has passed since the queue last got a `now`.
+/// [`reschedule_at`](TimerQueue::reschedule_at). For exact queues, the delay of an operation
+/// without a time argument counts from the queue's [`now`](TimerQueue::now). Such a recorded delay
+/// is too long by the time that has passed since the queue last got a `now`.
 ///
 /// [`clear`](TimerQueue::clear), [`into_inner`](Self::into_inner) and dropping the wrapper record a
 /// cancel for each timer that is pending in the trace. Without these cancels, the timers of

@@ -31,7 +31,7 @@ impl<P> TimerSet<P> {
         self.table.iter().map(|(key, entry)| self.info(key, entry))
     }
 
-    /// Returns the `int` id of a timer, or `None` without
+    /// Returns the `int` id of a timer, or `None` if the scheduler was created without
     /// [`Settings::int_ids`](super::Settings::int_ids).
     #[doc(hidden)]
     #[must_use]
@@ -90,7 +90,7 @@ impl<P> TimerSet<P> {
     /// Checks the queue, and checks that the queue agrees with the table of timers. Takes O(slots).
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
         let (mut filed, mut walls) = (0, 0);
@@ -263,7 +263,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Checks all invariants. Takes O(timers).
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.lock().timers.check()
     }

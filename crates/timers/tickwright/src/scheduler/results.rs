@@ -26,7 +26,7 @@ pub enum Refusal {
     /// Another timer is the host tick.
     HostTaken,
     /// A loop sleeps beyond the new timer's due time, and nothing can wake it. Only a scheduler of
-    /// the C interface returns this. In Rust the compiler excludes it:
+    /// the C interface returns this. In Rust this cannot happen, because
     /// [`timeout`](crate::scheduler::Scheduler::timeout) borrows the scheduler exclusively.
     LoopSleeps,
 }
@@ -247,6 +247,6 @@ pub struct HostTick {
     pub deferred: u64,
     /// How many runs of the host tick came after a wait.
     pub late: u64,
-    /// The longest time from the due time to a run after a wait.
+    /// The longest lateness of a run that came after a wait.
     pub latest: Duration,
 }

@@ -55,8 +55,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// which also holds the callback.
     ///
     /// The callback runs on the thread that advances the shard, with no lock held. The callback of
-    /// one timer never runs twice at the same time. It can do anything with any timer, including
-    /// its own, except wait for its own end.
+    /// one timer never runs twice at the same time. The callback can do anything with any timer,
+    /// including its own timer, except wait for its own end.
     #[must_use]
     pub fn timer(&self, callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, false, callback)
@@ -202,7 +202,7 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
         state.publish_clock(self.base);
         drop(state);
-        // Dropped with no lock held, because the drops can run the caller's code.
+        // Both are dropped with no lock held, because the drops can run the caller's code.
         drop((alarm, clock));
     }
 

@@ -97,8 +97,8 @@ impl Outside {
 /// The function that a timer calls when it fires.
 ///
 /// It runs on the thread that advances the shard, with no lock held. The function of one timer
-/// never runs twice at the same time. It can do anything with any timer, including its own, except
-/// wait for its own end.
+/// never runs twice at the same time. The callback can do anything with any timer, including its
+/// own timer, except wait for its own end.
 pub(super) type Callback<G> = dyn Fn(&SharedFiring<'_, G>) + Send + Sync;
 
 /// The argument of a callback: the timer, and the times of this firing in ticks of its shard.
@@ -132,8 +132,8 @@ pub(super) struct Node<G: WheelGeometry, C: ?Sized = Callback<G>> {
     /// A shadow of the timer for the loom models. Without `cfg(loom)` it has no size and no code.
     pub(super) ghost: Ghost,
     pub(super) set: Arc<Set<G>>,
-    /// The wheel's record. Only the holder of the lock of the shard whose wheel contains the node
-    /// accesses it.
+    /// The wheel's record. A thread accesses it only while it holds the lock of the shard whose
+    /// wheel contains the node.
     pub(super) record: Cell<RecordOf<G>>,
     pub(super) callback: C,
 }

@@ -131,10 +131,10 @@
 //!   before it re-armed the timer. A re-arm that returns `Was::Pending` publishes the caller's
 //!   earlier writes to the callback, or to the thread that cancels. If a re-arm with an unchanged
 //!   deadline only loaded the word, it would not publish these writes.
-//! - **No deadlock.** A thread holds one lock, or two in the order of their numbers. While it holds
-//!   them, it takes only the locks of an alarm and a clock, whose code never takes the lock of a
-//!   shard. A thread that waits for a callback holds no lock. If two callbacks wait for each
-//!   other's timers, that deadlock is an error of the user.
+//! - **No deadlock.** A thread holds at most two locks of shards, and takes them in the order of
+//!   the shards' numbers. While it holds them, it takes only the locks of an alarm and a clock,
+//!   whose code never takes the lock of a shard. A thread that waits for a callback holds no lock.
+//!   If two callbacks wait for each other's timers, that deadlock is an error of the user.
 //! - **Never slept through.** The alarm is set under the lock that the arm holds, so the last
 //!   setting of the alarm belongs to the last state of the shard. The alarm is never later than the
 //!   first expiry. An arm for an earlier deadline sets the alarm, (1) does not change the end of a

@@ -1,6 +1,6 @@
 //! Arming: first the rule and the path without the lock, then the path under the lock.
 //!
-//! A re-arm that keeps its bucket is one compare-exchange of the timer's [word](super::word). Every
+//! A re-arm in the same bucket is one compare-exchange of the timer's [word](super::word). Every
 //! other re-arm takes the lock of the shard. `proof.rs` has the proof. The numbers (1), (2) and (3)
 //! below refer to the table of transitions there.
 
