@@ -82,11 +82,11 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// The words of a remark that counts the timer events of the source that could not be read.
+    /// The text of the remark that says how many timer events of the source could not be read.
     pub const UNREADABLE: &'static str = "timer events could not be read and are left out";
 
-    /// The words of a remark that counts the arms whose deadline is
-    /// [`UNKNOWN`](crate::event::UNKNOWN).
+    /// The text of the remark that says how many arm events have an
+    /// [`UNKNOWN`](crate::event::UNKNOWN) deadline.
     pub const UNKNOWN_DELAYS: &'static str =
         "arms have a deadline that the source does not tell, or that never comes: their delays are left out";
 

@@ -115,7 +115,7 @@ impl Slot {
         }
     }
 
-    /// Clears the deadline. The timer stays in its queue for the next deadline.
+    /// Clears the deadline. The timer stays in its queue, where the next deadline can use it again.
     #[inline]
     pub fn clear(&mut self) {
         self.is_set = false;

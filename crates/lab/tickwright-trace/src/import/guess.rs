@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{line, perfetto};
 
-/// The program that wrote a source.
+/// The kind of program that wrote an input file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.

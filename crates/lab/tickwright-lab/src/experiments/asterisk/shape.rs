@@ -80,8 +80,8 @@ fn words(figure: Figure, format: Format) -> String {
     format!("{}{mark}", format.write(figure.value))
 }
 
-/// Returns the times of a mode, if the mode was run: a plot, and one table for each published
-/// figure.
+/// Returns a plot of the times of a mode, and one table for each published figure. Returns nothing
+/// if the mode was not run.
 pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode: Mode) -> Vec<Section> {
     let about = match mode {
         _ if table.lanes_of(mode).next().is_none() => return Vec::new(),
