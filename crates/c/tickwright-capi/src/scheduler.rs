@@ -41,7 +41,7 @@ pub struct tw_sched_options {
     pub flags: u64,
 }
 
-// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+// SAFETY: 1. It is `repr(C)` and its first field is its size; 2. all its fields are numbers.
 unsafe impl Growing for tw_sched_options {
     const DEFAULT: Self = Self {
         size: size_of::<Self>(),

@@ -12,8 +12,8 @@
 //! | detached | one caller, or the creator | the later of thread and caller releases |
 //!
 //! # Invariants
-//! 1. The flags *claimed* and *detached* are never set together, and *waited* is set only together
-//!    with *claimed*.
+//! 1. The flags *claimed* and *detached* are never set at the same time. While *waited* is set,
+//!    *claimed* is set, too.
 //! 2. Exactly one thread releases the record. A claimant releases it after the flag *finished* was
 //!    set. The record of a detached thread is released by the thread itself, or by its detacher if
 //!    *finished* was set before *detached*.

@@ -11,10 +11,10 @@ use crate::limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD, SCHEMA};
 pub enum Error {
     /// An id is empty or too long.
     IdLength {
-        /// Its length in bytes.
+        /// The id's length in bytes.
         bytes: usize,
     },
-    /// The id's length in bytes.
+    /// An id has a character that PostgreSQL cannot store: U+0000.
     IdZero,
     /// A payload is too long.
     PayloadLength {

@@ -252,7 +252,7 @@ impl Owner {
             self.unknown();
         } else if self.epoch != 0 && self.turn.is_open {
             // The store still has the timers that the turn loaded and popped. The early rows have
-            // the timers that were inserted since the last turn and are due before `wake`.
+            // those inserted or replaced since the last turn that are due before `wake`.
             self.window = Window::new(self.announced.wake);
             self.look_at = i64::MIN;
         }

@@ -198,10 +198,10 @@ impl Engine for Within<'_, '_> {
     }
 }
 
-/// Calls `hint` on a dedicated thread whenever another process inserted a timer that the shard's
-/// owner might not know, until `hint` returns `false`. The thread listens on its own connection.
-/// The thread also calls `hint` after each reconnection, because hints are lost while the
-/// connection is down.
+/// Calls `hint` on a dedicated thread whenever another process inserted or replaced a timer that
+/// the shard's owner might not know, until `hint` returns `false`. The thread listens on its own
+/// connection. The thread also calls `hint` after each reconnection, because hints are lost while
+/// the connection is down.
 pub fn listen(
     mut connect: impl FnMut() -> Result<Client, postgres::Error> + Send + 'static,
     shard: u32,

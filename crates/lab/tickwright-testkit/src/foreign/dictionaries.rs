@@ -9,8 +9,8 @@
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
 //! | [`HashDict`] | **no** | refused | not offered | not offered | can name one of its own |
 //!
-//! A [`HashDict`] offers no calls that need an order, and returns `None` for its first and its last
-//! entry.
+//! A [`HashDict`] has no order: its first and its last entry are `None`, and it does not have the
+//! other calls that need an order.
 
 mod btree_map;
 mod hash_map;

@@ -187,7 +187,8 @@ impl<T> Receiver<T> {
     /// Receives a letter if there is one now.
     ///
     /// # Errors
-    /// [`TryRecvError`] if there is no letter.
+    /// [`TryRecvError`] if there is no letter, or only a letter that is reserved for another
+    /// thread.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         host::count_call();
         self.0.take(None)

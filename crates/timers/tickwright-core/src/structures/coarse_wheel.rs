@@ -555,7 +555,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
 
     /// Returns the far node with the earliest expiry, ignoring `without`, together with that
     /// expiry. If several far nodes have this expiry, it returns the node that is inserted again
-    /// first. Returns `None` if there is no such node or if all far nodes expire after `before`.
+    /// first. Returns `None` if there is no such node, or if no far bucket ends before `before`.
     fn first_of_far(
         &self,
         nodes: &impl View<P, Self>,

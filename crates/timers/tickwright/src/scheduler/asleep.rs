@@ -20,10 +20,10 @@
 //! function, the loop must be distinguished from other threads, because its own arms are never
 //! refused.
 //!
-//! A callback can arm its own timer again when it ends, and this arm cannot be refused. Therefore a
-//! check at the end of a pass calls the wake function if a loop would sleep too long. Without a
-//! wake function, a thread that requests the time-out during the pass of another thread sleeps for
-//! at most [`DURING_A_PASS`].
+//! A timer that is started while its callback runs is armed when the callback ends, and this arm
+//! cannot be refused. Therefore a check at the end of a pass calls the wake function if a loop
+//! would sleep too long. Without a wake function, a thread that requests the time-out during the
+//! pass of another thread sleeps for at most [`DURING_A_PASS`].
 //!
 //! An arm becomes only about ten instructions longer, because it must check the [gate](Gate) for a
 //! shutdown anyway.
@@ -114,7 +114,8 @@ impl<C, L: Access> Core<C, L> {
         }
     }
 
-    /// Returns whether `thread` is the loop, in which case its call shows that the loop is awake.
+    /// Returns whether `thread` is the sleeping loop and there is no wake function. Only then does
+    /// a call of this thread show that the loop is awake.
     fn is_loop(&self, thread: L::Thread) -> bool {
         let sleeper = if let Gate::Asleep { thread, .. } = self.gate { Some(thread) } else { None };
         self.wake.is_none() && sleeper == Some(thread)

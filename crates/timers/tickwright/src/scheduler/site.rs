@@ -55,7 +55,7 @@ impl Site {
 pub struct SiteCounts {
     /// The origin.
     pub site: Site,
-    /// How many timers have this origin.
+    /// How many timers were added with this origin so far, including timers that were removed.
     pub added: u64,
     /// How often the callbacks of these timers ran.
     pub fired: u64,

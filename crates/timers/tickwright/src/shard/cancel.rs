@@ -22,7 +22,8 @@ pub enum TryCancel {
 /// The result of one step of [`cancel_sync`](SharedTimer::cancel_sync) or
 /// [`shutdown_sync`](SharedTimer::shutdown_sync).
 pub(crate) struct Step {
-    /// Whether the timer was pending before the step.
+    /// Whether the step withdrew a pending timer. A step that withdraws nothing, because the
+    /// callback is running, has `Was::Idle` here even if the timer is pending.
     pub(crate) was: Was,
     /// Whether the timer's callback was running. If it was, the caller waits for the end of the
     /// callback, and takes one more step.

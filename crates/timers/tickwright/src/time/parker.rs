@@ -119,8 +119,8 @@ impl<K: Clock + 'static> Parker<K> {
             sleepers: Default::default(),
             resting: Condvar::new(),
         });
-        // The parker registers as a watcher only when it exists, because a clock removes watchers
-        // that have been dropped.
+        // The parker is registered as a watcher after its `Arc` was made: until then its weak
+        // reference would look dropped, and a clock removes dropped watchers.
         let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
         parker.clock.watch(&watcher);
         Some(parker)

@@ -10,7 +10,8 @@ use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
 use crate::structure::{Handle, View};
 
-/// A new timer can extend the run only while the run has at most this many timers.
+/// A new timer enters the run directly, or extends its ticks, only while the run has fewer timers
+/// than this.
 pub(super) const LONG: usize = 48;
 
 /// If there are more slots than this, records are prefetched.
@@ -50,7 +51,7 @@ impl Split {
         self.rest.len > 0
     }
 
-    /// Replaces `rest`, and resets the other fields if no entries are left.
+    /// Replaces `rest`. If no entries are left, also sets `rung` to [`NO_RUNG`].
     #[inline]
     pub(super) fn set_rest(&mut self, rest: List) {
         self.rest = rest;
