@@ -1,5 +1,5 @@
-//! Writes the memory map of the board that `TICKWRIGHT_BOARD` names, and passes its folder to the
-//! linker.
+//! Writes the memory map of the board that `TICKWRIGHT_BOARD` names, and passes the map's folder to
+//! the linker.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -21,8 +21,9 @@ fn main() {
         "virt" => ("ORIGIN = 0x80000000, LENGTH = 8M", "ORIGIN = 0x80800000, LENGTH = 4M"),
         _ => panic!("TICKWRIGHT_BOARD={board}: name mps2, microbit or virt"),
     };
-    // Small boards have too little memory for the large wheels, and for all other statics in one
-    // program. `TICKWRIGHT_PART=wheels` selects the program with the small wheels.
+    // Small boards have too little memory for the large wheels, and too little for all other
+    // statics in one program. Therefore, `TICKWRIGHT_PART=wheels` selects the program with the
+    // small wheels.
     println!("cargo:rerun-if-env-changed=TICKWRIGHT_PART");
     println!("cargo:rustc-check-cfg=cfg(small_board)");
     println!("cargo:rustc-check-cfg=cfg(part, values(\"wheels\"))");

@@ -15,8 +15,8 @@ pub use riscv_rt::entry;
 pub use semihosting::process::exit;
 pub use semihosting::{print, println};
 
-/// Ends the program with exit code 101. In programs whose sizes are compared it prints nothing,
-/// because the code that formats a message would count as part of the structure.
+/// Ends the program with exit code 101. In programs whose sizes are compared this function prints
+/// nothing, because the code that formats a message would count as part of the structure.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     if !cfg!(quiet_panic) {
@@ -100,7 +100,7 @@ mod imp {
         before.wrapping_sub(after) & TOP
     }
 
-    /// Two instructions a round.
+    /// Runs a loop of two instructions per round.
     #[inline(never)]
     pub(super) fn known_loop(rounds: u32) {
         // SAFETY: 1. it changes only one register, which is declared, and the flags; 2. it ends,
@@ -125,7 +125,7 @@ mod imp {
         after.wrapping_sub(before)
     }
 
-    /// Two instructions a round.
+    /// Runs a loop of two instructions per round.
     #[inline(never)]
     pub(super) fn known_loop(rounds: u32) {
         // SAFETY: 1. it changes one register, which is declared; 2. it ends, since the register

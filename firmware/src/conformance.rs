@@ -85,7 +85,7 @@ impl<F: Family> Machine<'_, F> {
     }
 
     /// Draws a deadline: mostly near; sometimes past, far, at the end of time, or equal to a
-    /// pending one.
+    /// pending timer's deadline.
     fn deadline(&mut self) -> u64 {
         let now = self.oracle.now;
         match self.random.below(16) {
@@ -98,8 +98,8 @@ impl<F: Family> Machine<'_, F> {
         }
     }
 
-    /// Draws the next `now`: mostly the next expiry or shortly after it. It is rarely far ahead,
-    /// because the clock never goes back.
+    /// Draws the next `now`: mostly the next expiry or shortly after it. The next `now` is rarely
+    /// far ahead, because the clock never goes back.
     fn stride(&mut self) -> u64 {
         let now = self.oracle.now;
         match self.random.below(32) {

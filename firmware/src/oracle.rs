@@ -47,7 +47,7 @@ impl<const N: usize> Oracle<N> {
         }
     }
 
-    /// Removes a timer. Returns whether it was pending.
+    /// Removes a timer. Returns whether the timer was pending.
     pub fn disarm(&mut self, timer: usize) -> bool {
         self.armed[timer].take().is_some()
     }
@@ -70,7 +70,7 @@ impl<const N: usize> Oracle<N> {
         self.len() == 0
     }
 
-    /// Returns the timer that leaves after `skip` others, and its expiry.
+    /// Returns the timer that leaves after `skip` other timers, and its expiry.
     #[must_use]
     pub fn nth(&self, skip: usize) -> Option<(usize, u64)> {
         let mut last = None;

@@ -1,5 +1,5 @@
 //! Checks the sizes that the pages of the structures state for 32-bit targets. `ci/no_std.sh`
-//! checks those of structures that need an allocator.
+//! checks the sizes of structures that need an allocator.
 
 use tickwright_core::{
     BoundedFlat, BoundedHeap, CoarseWheel, HookQueue, RbTree, RbTreeCached, SmallWheel, SortedList, Timer,
@@ -17,7 +17,7 @@ const _: () = {
     assert!(size_of::<HookQueue<'_, BoundedHeap<4, 20>, ()>>() == 488);
     assert!(size_of::<HookQueue<'_, Wheel, ()>>() / 1024 == 11);
     assert!(size_of::<HookQueue<'_, CoarseWheel, ()>>() / 1024 == 5);
-    // 4.3 and 2.6 KiB, rounded.
+    // The sizes are 4.3 and 2.6 KiB, rounded.
     assert!((size_of::<HookQueue<'_, SmallWheel, ()>>() * 10 + 512) / 1024 == 43);
     assert!((size_of::<HookQueue<'_, TinyWheel, ()>>() * 10 + 512) / 1024 == 26);
 };

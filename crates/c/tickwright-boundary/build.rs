@@ -1,4 +1,4 @@
-//! Reads the number of the SONAME for the build scripts of the libraries:
+//! Reads the number in the file `SONAME`, and passes it to the build scripts of the libraries as
 //! `DEP_TICKWRIGHT_ABI_SONAME`.
 
 fn main() {

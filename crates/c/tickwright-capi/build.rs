@@ -1,5 +1,6 @@
-//! Sets the SONAME of the shared library, so that programs ask the loader for `libtickwright.so.N`,
-//! whatever the file's name. The file `SONAME` in `tickwright-boundary` holds the number N.
+//! Sets the SONAME of the shared library, so that programs load `libtickwright.so.N`, whatever the
+//! name of the file was at link time. The file `SONAME` in `tickwright-boundary` holds the number
+//! N.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,5 +1,5 @@
 //! Sets the SONAME of the shared library, so that programs load `libtickwright-threads.so.N`,
-//! whatever the file was called at link time. N is the number in the file `SONAME` of
+//! whatever the name of the file was at link time. N is the number in the file `SONAME` of
 //! `tickwright-boundary`.
 
 fn main() {

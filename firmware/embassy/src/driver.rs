@@ -158,8 +158,8 @@ impl Driver for Clock {
         self.with(|state| state.now)
     }
 
-    /// Works like the drivers of Embassy's hardware crates: if the queue returns `true`, it sets
-    /// the alarm again.
+    /// Works like the drivers of Embassy's hardware crates: if the queue returns `true`, the driver
+    /// sets the alarm again.
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         self.with(|state| {
             if state.schedule(at, waker) {

@@ -1,9 +1,9 @@
-//! Tasks of Embassy that sleep and time out, over the timer queue that the build selected.
+//! Runs tasks of Embassy that sleep and time out, on the timer queue that the build selected.
 //!
-//! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm,
-//! like a processor that sleeps until its timer interrupt. Each run is therefore the same, and
-//! shows each wake-up that is early, late or lost. The program prints a line `wake` for each
-//! wake-up, and lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and
+//! The time driver has a virtual clock. When no task can run, the clock jumps to the next alarm;
+//! this stands for a processor that sleeps until its timer interrupt. Each run is therefore the
+//! same, and shows each wake-up that is early, late or lost. The program prints a line `wake` for
+//! each wake-up, and lines `cost` for each number of tasks. `ci/mcu.sh` compares two builds, and
 //! `ci/mcu.py` writes their costs into the record.
 #![no_std]
 #![no_main]
@@ -33,13 +33,13 @@ const ROUNDS: u32 = 40;
 static PENDED: AtomicBool = AtomicBool::new(false);
 static ENDED: AtomicU32 = AtomicU32::new(0);
 
-/// The executor calls this to request a poll.
+/// The executor calls this function to request a poll.
 #[unsafe(export_name = "__pender")]
 fn pender(_: *mut ()) {
     PENDED.store(true, Ordering::Relaxed);
 }
 
-/// Counts a task that ends. Only the executor's tasks call this, one at a time.
+/// Counts a task that ends. Only the executor's tasks call this function, one at a time.
 fn end() {
     ENDED.store(ENDED.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
@@ -71,13 +71,13 @@ async fn mixed(task: u32) {
                 true
             }
             1 => with_deadline(due, pending::<()>()).await.is_err(),
-            // The time-out drops the inner wait together with its timer. That timer can wake the
-            // task once more.
+            // The time-out drops the inner wait together with its timer. The inner timer can wake
+            // the task once more.
             2 => with_deadline(due, Timer::at(later(&mut random, task, 20) + (due - Instant::now())))
                 .await
                 .is_err(),
             3 => with_deadline(due + embassy_time::Duration::from_ticks(1_000), Timer::at(due)).await.is_ok(),
-            // A time-out that never comes.
+            // This time-out never expires.
             _ => with_deadline(Instant::MAX, Timer::at(due)).await.is_ok(),
         };
         woken(

@@ -35,7 +35,7 @@ pub(crate) async fn run() -> u32 {
     waits
 }
 
-/// Delays of up to three turns of the counter.
+/// Checks delays of up to three turns of the counter.
 async fn at_random() -> u32 {
     let mut random = Random::new(7);
     for _ in 0..100 {

@@ -2,7 +2,7 @@
 
 use cortex_m::interrupt::InterruptNumber;
 
-/// The chip has more priority bits, but RTIC's priorities 1 to 8 need only these.
+/// The chip has more priority bits, but RTIC's priorities 1 to 8 need only this many.
 pub const NVIC_PRIO_BITS: u8 = 3;
 
 /// Interrupts that no peripheral uses here: RTIC runs its tasks in them.

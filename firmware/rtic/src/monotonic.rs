@@ -8,8 +8,8 @@
 //! Invariants, all under the critical section:
 //! 1. A timer is pending exactly while one [`Delay`] has its key and waits for its deadline. Its
 //!    value is the latest waker of that delay.
-//! 2. While a timer is pending, the alarm comes no later than its deadline, or else in at most half
-//!    a turn.
+//! 2. While a timer is pending, the alarm comes no later than the timer's deadline. An alarm that
+//!    misses the deadline comes within half a turn of the counter.
 //!
 //! No waker is called, cloned or dropped in the critical section, because a waker is foreign code.
 
@@ -53,7 +53,7 @@ impl Chip for Board {
     }
 }
 
-/// Starts the clock. Delays from before the start end when it starts.
+/// Starts the clock. Delays from before the start end when the clock starts.
 pub(crate) fn start(systick: SYST) {
     TIMERS.with(|timers| timers.start(Board(chip::Board::start(systick, 0))));
 }
@@ -131,8 +131,8 @@ impl Drop for Delay {
 pub(crate) struct Mono;
 
 impl Mono {
-    /// Returns the deadline of a wait of at least `duration`. It is one tick later, because a part
-    /// of the current tick has already passed.
+    /// Returns the deadline of a wait of at least `duration`. The deadline is one tick later,
+    /// because a part of the current tick has already passed.
     fn deadline(duration: Duration) -> u64 {
         let ticks = duration.as_ticks();
         let now = TIMERS.with(Service::now);

@@ -1,5 +1,5 @@
 //! Runs random operations on each structure in a static, and compares it with an oracle. Prints a
-//! line for each structure, and ends with 1 if one of them differs.
+//! line for each structure, and ends with 1 if a structure differs.
 //!
 //! With the argument `control` the oracle breaks ties backwards. Then every exact structure must
 //! differ.

@@ -1,7 +1,7 @@
 //! Counts the instructions of each operation of each structure. The sequence is the same as in
-//! Zephyr's benchmark: insert n timers, move each of them, cancel half of them, fire the rest. A
-//! look is a call that finds no due timer. Prints a line for each structure, n and operation, which
-//! `ci/mcu.py` reads.
+//! Zephyr's benchmark: insert n timers, move each of them, cancel half of them, and fire the
+//! remaining timers. A look is a call that finds no due timer. Prints a line for each structure, n
+//! and operation, which `ci/mcu.py` reads.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.

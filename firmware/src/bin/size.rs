@@ -1,6 +1,6 @@
 //! A program without output that has twenty timers of the structure that `TICKWRIGHT_FAMILY` names.
-//! `ci/mcu.py` compares its size with that of a program without timers. The difference is the size
-//! of the structure.
+//! `ci/mcu.py` compares its size with the size of a program without timers. The difference is the
+//! size of the structure.
 #![no_std]
 #![no_main]
 // The entry attribute makes a public function of `main`.

@@ -83,7 +83,7 @@ fn main() -> ! {
     let Some(peripherals) = Peripherals::take() else { exit(3) };
     let mut systick = peripherals.SYST;
     systick.set_clock_source(SystClkSource::Core);
-    // At 25 MHz: every 400 us.
+    // At 25 MHz, this is every 400 us.
     systick.set_reload(9_999);
     systick.clear_current();
     systick.enable_interrupt();

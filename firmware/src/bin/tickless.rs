@@ -30,12 +30,12 @@ type JobTimer = Timer<SortedList, Job>;
 /// What a timer does when it is due.
 struct Job {
     name: &'static str,
-    /// 0: once.
+    /// The period; 0 means once.
     period: u64,
     /// Runs in the alarm, outside of the critical section.
     work: fn() -> Result<(), Reject>,
     runs: AtomicU32,
-    /// The longest that it was late, in ticks.
+    /// The greatest lateness, in ticks.
     late: AtomicU32,
 }
 
@@ -79,7 +79,8 @@ fn count(counter: &AtomicU32) {
 }
 
 /// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions (QEMU
-/// 7.2) overshoots the end of such a sleep by the length of the sleep, so here it spins.
+/// 7.2) overshoots the end of such a sleep by the length of the sleep, so this function spins
+/// instead.
 fn idle() {
     for _ in 0..50 {
         cortex_m::asm::nop();
@@ -110,7 +111,7 @@ fn main() -> ! {
     let begun = TIMERS.with(Service::now);
     let armed = TIMERS.with(|service| {
         let now = service.now();
-        // Two timers are due on one tick, and the first one moves itself. A service that ran its
+        // Two timers are due on one tick, and the first timer moves itself. A service that ran its
         // work before the pop would pop BLINK, whose work would then run only 99 times.
         service.arm_at(&BACK_OFF, now + 10 * MS)?;
         service.arm_at(&BLINK, now + 10 * MS)?;

@@ -60,8 +60,8 @@ impl Event {
         }
     }
 
-    /// Runs at the expiry. It runs in the alarm, so it is short and does not print. It records a
-    /// line, which `main` prints.
+    /// Runs at the expiry. This function runs in the alarm, so it is short and does not print. The
+    /// function records a line, which `main` prints.
     pub fn fire(&'static self, expiry: Tick) {
         let value = match self {
             Self::Blink(led) => {

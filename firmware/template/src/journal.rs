@@ -11,7 +11,7 @@ use crate::event::Event;
 /// An event that fired.
 #[derive(Clone, Copy)]
 pub struct Line {
-    /// The tick for which its timer was armed.
+    /// The tick for which the event's timer was armed.
     pub expiry: Tick,
     pub event: &'static Event,
     /// What the event did: see `Event::fire`.

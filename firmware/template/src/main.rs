@@ -1,6 +1,6 @@
-//! Four timers in structs of this program, without an allocator. One timer blinks an LED, and one
-//! samples a sensor. A session has an idle time-out, which traffic moves, and a limit, which is
-//! cancelled.
+//! Four timers in structs of this program, without an allocator. One timer blinks an LED, and
+//! another timer samples a sensor. A session has an idle time-out, which traffic moves, and a
+//! limit, which is cancelled.
 //!
 //! `docs/firmware.md` of Tickwright explains the parts. To make the program yours, write `chip.rs`,
 //! `memory.x` and `.cargo/config.toml` for your chip, and your own structs in `event.rs`.
@@ -92,7 +92,8 @@ fn print_lines() -> u32 {
 }
 
 /// Waits for an interrupt. On a chip this is `wfi`. The emulator that counts instructions (QEMU
-/// 7.2) overshoots the end of such a sleep by the length of the sleep, so here it spins.
+/// 7.2) overshoots the end of such a sleep by the length of the sleep, so this function spins
+/// instead.
 fn idle() {
     for _ in 0..50 {
         cortex_m::asm::nop();

@@ -1,8 +1,8 @@
-//! What exported functions return, and what they write to the caller's memory.
+//! The return values of exported functions, and their writes to the caller's memory.
 //!
-//! Each function here runs the body of an exported function, in which `?` returns codes, and
-//! converts the body's `Result` into the number that C gets. The unsafe functions write to the
-//! caller's memory.
+//! Each function of this module runs the body of an exported function as a closure, and converts
+//! the closure's `Result` to the number that the C caller gets. In the closure, the operator `?`
+//! returns a code. The unsafe functions also write to the caller's memory.
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
@@ -14,7 +14,7 @@ pub use crate::place::{aligned, usable};
 /// Exports functions of the header: each function keeps its name, becomes `unsafe extern "C"`, and
 /// has the header's contract.
 ///
-/// Call the macro with parentheses, because rustfmt formats only what stands in parentheses:
+/// Call the macro with parentheses, because rustfmt does not format macro arguments in braces:
 /// ```text
 /// exported!(
 ///     /// Takes every timer out.
@@ -41,16 +41,17 @@ macro_rules! exported {
 
 #[cfg(debug_assertions)]
 std::thread_local! {
-    /// The exported function that this thread has called last, for messages.
+    /// The name of the exported function that this thread has called last. Error messages contain
+    /// it.
     pub static CALLED: core::cell::Cell<&'static str> = const { core::cell::Cell::new("") };
 }
 
-/// Returns the number from `inside` (0 or more), or a negative code.
+/// Returns the number that `inside` returns (0 or more), or a negative code.
 pub fn code(inside: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     inside().unwrap_or_else(|refusal| refusal)
 }
 
-/// Returns the count from `inside`, or a negative code.
+/// Returns the count that `inside` returns, or a negative code.
 pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     match inside() {
         Ok(number) => isize::try_from(number).unwrap_or(isize::MAX),
@@ -58,11 +59,11 @@ pub fn count(inside: impl FnOnce() -> Result<usize, c_int>) -> isize {
     }
 }
 
-/// Writes a value to `place` and returns 0, or returns a code. If `place` is not aligned, it is
-/// refused before `inside` runs.
+/// Writes the value that `inside` returns to `place`, and returns 0 or a code. If `place` is not
+/// aligned, returns a code without calling `inside`.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     code(|| {
         aligned(place)?;
@@ -73,11 +74,11 @@ pub unsafe fn value<T>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>)
     })
 }
 
-/// Writes a value to `place` and returns 1. Returns 0 if `inside` finds no value, or else a code.
-/// If `place` is not aligned, it is refused before `inside` runs.
+/// Writes the value that `inside` finds to `place` and returns 1, returns 0 if it finds none, or
+/// returns a code. If `place` is not aligned, returns a code without calling `inside`.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>, c_int>) -> c_int {
     code(|| {
         aligned(place)?;
@@ -88,21 +89,24 @@ pub unsafe fn found<T>(place: *mut T, inside: impl FnOnce() -> Result<Option<T>,
     })
 }
 
-/// Fills a struct of the caller and returns 0, or returns a code.
+/// Fills the caller's struct with the value that `inside` returns, and returns 0 or a code.
 ///
 /// # Safety
-/// `place` is null, or that many bytes may be written there as its size field says.
+/// `place` is null, or its size field is readable and as many bytes as it says are writable at
+/// `place`.
 pub unsafe fn filled<T: Growing>(place: *mut T, inside: impl FnOnce() -> Result<T, c_int>) -> c_int {
     // SAFETY: the caller promises this.
     let done = unsafe { filled_if(place, || inside().map(Some)) };
     done.min(0)
 }
 
-/// Fills a struct of the caller and returns 1. Returns 0 if `inside` finds nothing, or else a code.
-/// A struct whose size is impossible is refused before `inside` runs.
+/// Fills the caller's struct with the value that `inside` finds and returns 1, returns 0 if it
+/// finds none, or returns a code. If the size in the struct is impossible, returns a code without
+/// calling `inside`.
 ///
 /// # Safety
-/// `place` is null, or that many bytes may be written there as its size field says.
+/// `place` is null, or its size field is readable and as many bytes as it says are writable at
+/// `place`.
 pub unsafe fn filled_if<T: Growing>(
     place: *mut T,
     inside: impl FnOnce() -> Result<Option<T>, c_int>,
@@ -117,11 +121,11 @@ pub unsafe fn filled_if<T: Growing>(
     })
 }
 
-/// Writes the violation as text and returns [`code::BROKEN`]. Returns 0 if nothing is broken, or
-/// another code.
+/// If `inside` finds a violation, writes it as text and returns [`code::BROKEN`]. Returns 0 if
+/// there is no violation, or another code.
 ///
 /// # Safety
-/// `text` is null, or `size` bytes there may be written.
+/// `text` is null, or `size` bytes at `text` are writable.
 pub unsafe fn verdict<V: fmt::Display>(
     text: *mut c_char,
     size: usize,
@@ -138,7 +142,7 @@ pub unsafe fn verdict<V: fmt::Display>(
 /// Writes the initial value of a caller's struct, and returns 0 or a code.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
     code(|| {
         usable(place)?;
@@ -151,7 +155,7 @@ pub unsafe fn fresh<T>(place: *mut T, value: T) -> c_int {
 /// Borrows the target of a caller's pointer, unless the pointer is null or not aligned.
 ///
 /// # Safety
-/// What `pointer` points to may be read until the end of the call.
+/// The target of `pointer` is readable until the end of the exported function.
 pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
     usable(pointer)?;
     // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
@@ -161,7 +165,7 @@ pub unsafe fn borrowed<'t, T>(pointer: *const T) -> Result<&'t T, c_int> {
 /// Writes `value` to `place`, unless `place` is null or not aligned.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 pub unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() && place.is_aligned() {
         // SAFETY: 1. The pointer is not null, and aligned. 2. The caller promises the rest.
@@ -173,7 +177,7 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
 /// text that does not fit is truncated.
 ///
 /// # Safety
-/// `text` is null, or `size` bytes there may be written.
+/// `text` is null, or `size` bytes at `text` are writable.
 pub unsafe fn write_text(text: *mut c_char, size: usize, what: &dyn fmt::Display) -> usize {
     struct Cut<'a>(&'a mut [u8], usize);
     impl Write for Cut<'_> {

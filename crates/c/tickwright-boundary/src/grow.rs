@@ -1,5 +1,5 @@
-//! Structs that grow with versions: the first field is the size of the struct in the caller's
-//! header.
+//! Structs that get more fields in later versions. Their first field is the size that the struct
+//! has in the header with which the caller was compiled.
 //!
 //! ```text
 //!   the caller's    | size | a | b |             an older header: 3 fields
@@ -14,25 +14,26 @@ use core::ffi::c_int;
 use crate::code;
 use crate::place::usable;
 
-/// A size greater than this is invalid: the caller has not set it.
+/// A greater size is invalid, because the caller has obviously not set the size field.
 const MOST: usize = 4096;
 
 /// A struct whose first field is its size.
 ///
 /// # Safety
-/// 1. It is `repr(C)`, and its first field is a `usize`, the size in bytes.
-/// 2. Any bytes that a C program can have in the other fields are valid values of those fields.
+/// 1. The struct is `repr(C)`, and its first field is a `usize`, which is its size in bytes.
+/// 2. Any bytes that a C program can write to the other fields are valid values of those fields.
 pub unsafe trait Growing: Copy {
     /// The default values, used for fields that the caller's struct does not have. The size field
-    /// has the size of the type. The default of an added field is 0, since an older library refuses
-    /// any other value.
+    /// has the size of the type. The default of a field that was added later is 0, because an older
+    /// library refuses any other value.
     const DEFAULT: Self;
-    /// The size of the first version: [`end_of!`](crate::end_of) of its last field. It never
-    /// changes, because later versions add fields after that field.
+    /// The size of the struct's first version, which is [`end_of!`](crate::end_of) of the last
+    /// field in that version. It never changes, because later versions add fields only after that
+    /// field.
     const LEAST: usize;
 }
 
-/// Evaluates to the end of a field, in bytes from the beginning of its struct.
+/// Evaluates to the offset of the end of a field in its struct, in bytes.
 #[macro_export]
 macro_rules! end_of {
     ($type:ty, $field:ident) => {
@@ -40,24 +41,24 @@ macro_rules! end_of {
     };
 }
 
-/// Returns the size of the type to which a function returns a reference. For
-/// [`end_of!`](crate::end_of).
+/// Returns the size of a type `F`, which is inferred from a function that returns a reference to
+/// it. Only [`end_of!`](crate::end_of) uses this.
 #[doc(hidden)]
 #[must_use]
 pub const fn size_by<T, F>(_: fn(&T) -> &F) -> usize {
     size_of::<F>()
 }
 
-/// Returns whether some version of the struct can have this size. A struct's size is a multiple of
-/// its alignment, so most size fields that were never initialized are refused.
+/// Returns whether some version of the struct can have this size. Most size fields that were never
+/// initialized are refused, because a struct's size is a multiple of its alignment.
 fn is_possible<T: Growing>(size: usize) -> bool {
     (T::LEAST..=MOST).contains(&size) && size.is_multiple_of(align_of::<T>())
 }
 
-/// Returns the size that the caller has set.
+/// Returns the size that the caller has set in its struct.
 ///
 /// # Safety
-/// `at` is neither null nor misaligned, and its size may be read.
+/// `at` is neither null nor misaligned, and its size field is readable.
 unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
     const { assert!(T::LEAST >= size_of::<usize>() && T::LEAST <= size_of::<T>()) };
     // SAFETY: 1. the caller promises this; 2. promise 1: the size comes first.
@@ -68,11 +69,11 @@ unsafe fn given<T: Growing>(at: *const T) -> Result<usize, c_int> {
 /// Reads a struct of the caller.
 ///
 /// # Errors
-/// [`code::INVALID`] for null and for an impossible size. [`code::TOO_NEW`] if a field that this
-/// version does not know is not 0.
+/// [`code::INVALID`] if the pointer is null or the size is impossible. [`code::TOO_NEW`] if a field
+/// that this version does not know is not 0.
 ///
 /// # Safety
-/// `at` is null, or that many bytes may be read there as its size field says.
+/// `at` is null, or its size field is readable and as many bytes as it says are readable at `at`.
 pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
     usable(at)?;
     // SAFETY: 1. the pointer is usable; 2. the caller promises this.
@@ -99,10 +100,10 @@ pub unsafe fn read<T: Growing>(at: *const T) -> Result<T, c_int> {
 /// Returns the number of bytes of a caller's struct, or 0 for null.
 ///
 /// # Errors
-/// [`code::INVALID`] for a place that is not aligned, and for an impossible size.
+/// [`code::INVALID`] if `place` is not aligned or the size is impossible.
 ///
 /// # Safety
-/// `place` is null, or its size may be read.
+/// `place` is null, or its size field is readable.
 pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
     if place.is_null() {
         return Ok(0);
@@ -112,11 +113,10 @@ pub unsafe fn room<T: Growing>(place: *const T) -> Result<usize, c_int> {
     unsafe { given(place) }
 }
 
-/// Fills a struct of the caller that has `room` bytes. Its size field becomes the number of bytes
-/// that were filled.
+/// Fills a caller's struct of `room` bytes, and sets its size field to the number of filled bytes.
 ///
 /// # Safety
-/// [`room`] has returned the number `room` for `place`, and that many bytes may be written there.
+/// [`room`] has returned the number `room` for `place`, and `room` bytes at `place` are writable.
 pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     let bytes = room.min(size_of::<T>());
     if bytes == 0 {
@@ -128,11 +128,11 @@ pub unsafe fn fill<T: Growing>(place: *mut T, room: usize, mut value: T) {
     unsafe { place.cast::<u8>().copy_from_nonoverlapping((&raw const value).cast(), bytes) };
 }
 
-/// Sets a caller's struct of `size` bytes to its defaults. Bytes after the fields that we know
-/// become 0.
+/// Sets a caller's struct of `size` bytes to its defaults. Bytes after the fields that this version
+/// knows are set to 0.
 ///
 /// # Safety
-/// `place` is null, or `size` bytes there may be written.
+/// `place` is null, or `size` bytes at `place` are writable.
 pub unsafe fn initialize<T: Growing>(place: *mut T, size: usize) -> c_int {
     if let Err(refused) = usable(place) {
         return refused;

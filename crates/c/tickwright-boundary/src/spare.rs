@@ -1,10 +1,11 @@
 //! Memory that is allocated before a call whose own allocations must not fail.
 //!
 //! The standard library ends the process if there is no memory for a reference count, a thread's
-//! name or a thread. A C library must not end the process. Therefore [`covered`] allocates spare
-//! blocks before it makes the call, and returns an error if it cannot. If an allocation of the
-//! thread fails during the call, it gets a spare block. This also applies to allocations that could
-//! report their failure, so the number of spare blocks must cover all allocations of the call.
+//! name or a thread, but a C library must not end the process. Therefore [`covered`] allocates
+//! spare blocks before it makes the call, and returns an error if there is no memory for them. If
+//! an allocation of the thread fails during the call, it gets a spare block instead. Allocations
+//! that could report their failure also get spare blocks, so there must be a spare block for each
+//! allocation of the call.
 //!
 //! ```text
 //!   covered(&[(4, 512)], ..)   4 blocks of 512 bytes from malloc, or -ENOMEM
@@ -12,7 +13,7 @@
 //!   the end                    blocks that are left are freed
 //! ```
 //! The tests `ctest/no_memory*.c` check the number of blocks. They let each allocation of a call
-//! fail. With one block too few, their process ends.
+//! fail, and if there is one block too few, their process ends.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -21,7 +22,7 @@ use core::ptr::{NonNull, null_mut};
 
 use crate::code;
 
-/// `malloc` aligns every block of at least this size to this number of bytes.
+/// `malloc` aligns every block that has at least this number of bytes to this number of bytes.
 const ALIGNED: usize = 2 * size_of::<usize>();
 
 /// The header of a spare block. It is stored in the block until the block is used.
@@ -31,8 +32,8 @@ struct Spare {
 }
 
 thread_local! {
-    /// The spare blocks of the calling thread, smallest first. The cell has no destructor, so a
-    /// thread can also allocate in its last destructors.
+    /// The spare blocks of the calling thread, smallest first. The cell has no destructor, so that
+    /// a thread can allocate even in its last destructors.
     static SPARES: Cell<*mut Spare> = const { Cell::new(null_mut()) };
 }
 
@@ -40,7 +41,7 @@ thread_local! {
 #[derive(Clone, Copy, Debug)]
 pub struct Malloc;
 
-/// Allocates memory for a layout from C's allocator. Returns null if there is no memory.
+/// Allocates memory for a layout with C's allocator. Returns null if there is no memory.
 #[cfg(unix)]
 fn allocated(layout: Layout) -> *mut u8 {
     if layout.align() <= ALIGNED && layout.align() <= layout.size() {
@@ -55,7 +56,7 @@ fn allocated(layout: Layout) -> *mut u8 {
     if refused == 0 { block.cast() } else { null_mut() }
 }
 
-/// Frees a block of [`allocated`] with the same alignment.
+/// Frees a block that [`allocated`] has returned for a layout with the same alignment.
 ///
 /// # Safety
 /// The block is in use, and is not used afterwards.
@@ -66,14 +67,14 @@ unsafe fn freed(block: *mut u8, _: Layout) {
 }
 
 /// Allocates memory for a layout from the heap of the process. Returns null if there is no memory.
-/// Windows has no aligned block that its `free` takes.
+/// C's allocator is not used here, because on Windows `free` cannot free aligned blocks.
 #[cfg(not(unix))]
 fn allocated(layout: Layout) -> *mut u8 {
     // SAFETY: the size is not 0: the caller of each allocation promises this.
     unsafe { std::alloc::System.alloc(layout) }
 }
 
-/// Frees a block of [`allocated`] with the same alignment.
+/// Frees a block that [`allocated`] has returned for a layout with the same alignment.
 ///
 /// # Safety
 /// The block is in use, and is not used afterwards.
@@ -190,8 +191,8 @@ impl Drop for Cover {
     }
 }
 
-/// Calls `inside`, with spare blocks for its allocations. `blocks` lists pairs of a number and a
-/// size, from the largest size to the smallest.
+/// Calls `inside` with spare blocks for its allocations. `blocks` has pairs of a number of blocks
+/// and their size in bytes, in descending order of the sizes.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`] if the spare blocks cannot be allocated. In this case `inside` was not

@@ -1,11 +1,13 @@
-//! The state word: the first field of queues, heaps, dictionaries, schedulers and runtimes.
+//! The state word, which is the first field of queues, heaps, dictionaries, schedulers and
+//! runtimes.
 //!
 //! ```text
 //!   tw_heap    | state | heap |     state: the kind of thing, READY or another word of its kind,
 //!   tw_sched   | state | ...  |            mixed with its address
 //! ```
-//! The state distinguishes an object from a destroyed object, from a copy, and from other memory.
-//! Other memory can be smaller than the object, so only the state is borrowed at first.
+//! The state distinguishes an object from a destroyed object, from a copy of an object, and from
+//! other memory. Because other memory can be smaller than an object, only the state is borrowed
+//! before it is checked.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -16,34 +18,35 @@ use std::alloc::alloc;
 use crate::code;
 use crate::place::usable;
 
-/// A struct of C that one thread at a time may use. It is *lent* while the library's own borrow of
-/// it crosses a callback. Every function refuses a lent struct.
+/// A C struct that only one thread at a time is allowed to use. It is *lent* while the library
+/// borrows it mutably and calls a callback. Every function refuses a lent struct.
 ///
 /// # Safety
-/// 1. It is `repr(C)`, and its first field is a `Cell<u64>`, its state.
-/// 2. Nobody borrows the state mutably after the state was set.
+/// 1. The struct is `repr(C)`, and its first field is a `Cell<u64>`, which is its state.
+/// 2. After the state was set, no code borrows the state mutably.
 pub unsafe trait Lendable: Sized {
-    /// The state of a struct that may be used, before the address is mixed in.
+    /// The state of a struct that is ready for use, before its address is mixed in.
     const READY: u64;
-    /// The state of a struct that is lent, before the address is mixed in: a callback may not use
-    /// it.
+    /// The state of a struct that is lent, so that a callback must not use it, before its address
+    /// is mixed in.
     const LENT: u64;
 }
 
-/// A struct of C that several threads may use at once.
+/// A C struct that several threads can use at the same time.
 ///
 /// # Safety
-/// 1. It is `repr(C)`, and its first field is an `AtomicU64`, its state.
-/// 2. Nobody borrows the struct mutably after the state was set.
+/// 1. The struct is `repr(C)`, and its first field is an `AtomicU64`, which is its state.
+/// 2. After the state was set, no code borrows the struct mutably.
 pub unsafe trait Shared: Sized {
-    /// The state of a struct that may be used, before the address is mixed in.
+    /// The state of a struct that is ready for use, before its address is mixed in.
     const READY: u64;
-    /// The state of a struct that is being destroyed. Calls of its callbacks and threads still
-    /// succeed, but a second destroy is refused.
+    /// The state of a struct that is being destroyed, before its address is mixed in. Calls by its
+    /// callbacks and threads still succeed, but a second destroy is refused.
     const ENDING: u64;
 }
 
-/// Returns the state word of an object at the address `at`: `kind`, mixed with that address.
+/// Returns the state word of an object at the address `at`, which is `kind` mixed with that
+/// address.
 pub fn state<T>(kind: u64, at: *const T) -> u64 {
     kind ^ (at.addr() as u64).rotate_left(16)
 }
@@ -51,7 +54,7 @@ pub fn state<T>(kind: u64, at: *const T) -> u64 {
 /// Returns the state of an object that is ready for use.
 ///
 /// # Errors
-/// [`code::INVALID`] if there is no such object, [`code::BUSY`] if it is lent.
+/// [`code::INVALID`] if there is no such object. [`code::BUSY`] if the object is lent.
 ///
 /// # Safety
 /// The header's contract.
@@ -67,8 +70,8 @@ pub unsafe fn lendable<'t, T: Lendable>(at: *const T) -> Result<&'t Cell<u64>, c
     }
 }
 
-/// Runs `inside` and marks the object at `at` as lent meanwhile. `now` is the state that
-/// [`lendable`] has returned for it.
+/// Runs `inside`. During this call the object at `at` is marked as lent. `now` is the state that
+/// [`lendable`] has returned for the object.
 pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce() -> R) -> R {
     now.set(state(T::LENT, at));
     let done = inside();
@@ -79,7 +82,7 @@ pub fn lend<T: Lendable, R>(at: *const T, now: &Cell<u64>, inside: impl FnOnce()
 /// Returns an object that is ready for use or is being destroyed.
 ///
 /// # Errors
-/// [`code::INVALID`] if no such object is there.
+/// [`code::INVALID`] if there is no such object.
 ///
 /// # Safety
 /// The header's contract.
@@ -122,10 +125,10 @@ pub fn end<T: Shared>(shared: &T) -> Result<(), c_int> {
     changed.map(drop).map_err(|_| code::ALREADY)
 }
 
-/// Writes null to the place where the caller wants the address of a new object.
+/// Writes null to the place to which the address of a new object will be written.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 pub unsafe fn begin<T>(place: *mut *mut T) -> Result<(), c_int> {
     usable(place)?;
     // SAFETY: 1. The place is not null, and aligned. 2. The caller promises the rest.
@@ -145,7 +148,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
     if at.is_null() {
         return Err(code::NO_MEMORY);
     }
-    // Callbacks later get a pointer that is created from this address.
+    // Callbacks later get a pointer that is computed from this address.
     let _ = at.expose_provenance();
     // SAFETY: the memory has the layout of a `T`, and was allocated just now.
     unsafe { at.write(make(at)) };
@@ -156,7 +159,7 @@ pub unsafe fn create<T>(place: *mut *mut T, make: impl FnOnce(*const T) -> T) ->
 }
 
 /// Destroys an object that [`create`] has created. Its state becomes 0 first, so that a later call
-/// with the old pointer is refused as long as the memory still holds that 0.
+/// with the old pointer is refused as long as the memory still contains this 0.
 ///
 /// # Safety
 /// The object is from `create`, begins with its state, and is no longer used.

@@ -1,5 +1,5 @@
-//! Adds timers to a scheduler. The header's macros pass the place of the call; programs that cannot
-//! use macros call the functions without a place.
+//! Adds timers to a scheduler. The macros of the header pass the place of the call. Programs that
+//! cannot use macros call the functions without a place.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null;
@@ -15,8 +15,8 @@ use crate::job::{
 };
 
 /// Adds a timer, and returns its `int` id and its 64-bit id. It is inlined, so that each exported
-/// function checks only the settings that its own timers can have. This halves the instructions of
-/// an add.
+/// function checks only the settings that its timers can have. This halves the number of
+/// instructions.
 #[inline(always)]
 fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Result<(c_int, u64), c_int> {
     let added = with!(sched, scheduler => scheduler.timer(timing).origin(origin).add_numbered(call));
@@ -24,8 +24,8 @@ fn add_call(sched: &tw_sched, timing: Timing, origin: Place, call: Call) -> Resu
     Ok((int, id.to_bits()))
 }
 
-/// Adds a timer in place of `old`. Returns both ids like [`add_call`], and the result of the old
-/// timer's cancel.
+/// Adds a timer in place of `old`. Returns both ids, as [`add_call`] does, and the result of
+/// cancelling the old timer.
 fn place(
     sched: &tw_sched,
     old: TimerId,
@@ -38,13 +38,13 @@ fn place(
     Ok((placed.int_id, placed.id.to_bits(), placed.old))
 }
 
-/// Returns the code of a refusal, without running the clean-up function of the refused callback.
+/// Returns the code of a refusal. Does not run the clean-up function of the refused callback.
 fn forgotten(refusal: Refused<Call>) -> c_int {
     core::mem::forget(refusal.payload);
     refused(refusal.reason)
 }
 
-/// Adds a timer without clean-up.
+/// Adds a timer without a clean-up function.
 #[inline(always)]
 fn add(
     sched: *const tw_sched,
@@ -106,7 +106,8 @@ unsafe fn add_job(
         let (int, bits, old) = place(sched, old, timing, origin, call)?;
         // SAFETY: the header's contract.
         unsafe { put(id, bits) };
-        // The old timer's clean-up comes last, because the caller may wait only for that.
+        // The old timer's clean-up function runs last, because the caller possibly waits only for
+        // it.
         let old = cancelled(old).unwrap_or_else(|absent| absent);
         // SAFETY: the header's contract.
         unsafe { put(became, old) };
@@ -123,13 +124,14 @@ unsafe fn add_job(
 }
 
 exported!(
-    /// Calls back after a delay.
+    /// Adds a timer that is due after a delay.
     fn tw_sched_add(sched: *mut tw_sched, delay_ms: i64, call: tw_sched_fn, data: *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { tw_sched_add_from(sched, delay_ms, call, data, null(), null(), 0) }
     }
 
-    /// Calls back after a delay, and then after each delay that the callback returns.
+    /// Adds a timer that is due after a delay, and then again after each delay that its callback
+    /// returns.
     fn tw_sched_add_variable(
         sched: *mut tw_sched,
         delay_ms: i64,
@@ -140,13 +142,13 @@ exported!(
         unsafe { tw_sched_add_variable_from(sched, delay_ms, call, data, null(), null(), 0) }
     }
 
-    /// Calls back at a time.
+    /// Adds a timer that is due at a given time.
     fn tw_sched_add_at(sched: *mut tw_sched, at_ns: u64, call: tw_sched_fn, data: *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { tw_sched_add_at_from(sched, at_ns, call, data, null(), null(), 0) }
     }
 
-    /// Calls back a delay after a time.
+    /// Adds a timer that is due a delay after a given time.
     fn tw_sched_add_since(
         sched: *mut tw_sched,
         since_ns: u64,
@@ -176,7 +178,7 @@ exported!(
         answer::code(|| unsafe { add_job(sched, old, job, became, id, Place::NOWHERE) })
     }
 
-    /// Calls back after a delay.
+    /// Adds a timer that is due after a delay, with its origin.
     fn tw_sched_add_from(
         sched: *mut tw_sched,
         delay_ms: i64,
@@ -189,7 +191,8 @@ exported!(
         add(sched, after(delay_ms), simple(call, data, false), Place { name, file, line })
     }
 
-    /// Calls back after a delay, and then after each delay that the callback returns.
+    /// Adds a timer that is due after a delay, and then again after each delay that its callback
+    /// returns, with its origin.
     fn tw_sched_add_variable_from(
         sched: *mut tw_sched,
         delay_ms: i64,
@@ -202,7 +205,7 @@ exported!(
         add(sched, after(delay_ms), simple(call, data, true), Place { name, file, line })
     }
 
-    /// Calls back at a time.
+    /// Adds a timer that is due at a given time, with its origin.
     fn tw_sched_add_at_from(
         sched: *mut tw_sched,
         at_ns: u64,
@@ -215,7 +218,7 @@ exported!(
         add(sched, at(at_ns), simple(call, data, false), Place { name, file, line })
     }
 
-    /// Calls back a delay after a time.
+    /// Adds a timer that is due a delay after a given time, with its origin.
     fn tw_sched_add_since_from(
         sched: *mut tw_sched,
         since_ns: u64,
@@ -229,7 +232,8 @@ exported!(
         add(sched, since(since_ns, delay_ms), simple(call, data, false), Place { name, file, line })
     }
 
-    /// Adds the timer that a job describes, and cancels another timer in the same step.
+    /// Adds the timer that a job describes, with its origin, and cancels another timer in the same
+    /// step.
     fn tw_sched_replace_job_from(
         sched: *mut tw_sched,
         old: u64,

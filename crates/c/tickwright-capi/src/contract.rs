@@ -1,5 +1,5 @@
-//! The header's contract, in one place. The exported functions get pointers from the caller. The
-//! functions here check what the pointers refer to, and are private to the crate.
+//! The functions that rely on the header's contract. They check the targets of the pointers that
+//! exported functions get from their callers. Other crates cannot call them.
 
 use core::cell::Cell;
 use core::ffi::c_int;

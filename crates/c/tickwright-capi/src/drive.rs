@@ -1,5 +1,5 @@
-//! The drivers that run a scheduler: the caller's poll loop, a thread, or an event loop with a
-//! descriptor. Also the functions that move a virtual clock.
+//! The drivers that run a scheduler (the caller's poll loop, a thread, or an event loop with a
+//! descriptor), and the functions that move a virtual clock.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::time::Duration;
@@ -14,7 +14,7 @@ use tickwright_boundary::{answer, code, exported};
 
 use crate::handle::{Call, Driver, Timers, shared, tw_sched, with};
 
-/// The alarm that is a descriptor.
+/// The descriptor of a scheduler.
 #[cfg(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple"))]
 mod descriptor;
 #[cfg(not(any(target_os = "linux", target_os = "freebsd", target_vendor = "apple")))]
@@ -30,10 +30,10 @@ mod descriptor {
     }
 }
 
-/// The scheduler calls this function when a loop that sleeps must look again.
+/// The scheduler calls this function when a sleeping loop must compute its time-out again.
 pub type tw_wake_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function that wakes the caller's loop, and the data of that function.
+/// The caller's function that wakes the caller's loop, and the data for that function.
 struct Wake {
     call: unsafe extern "C-unwind" fn(*mut c_void),
     data: *mut c_void,
@@ -58,13 +58,13 @@ fn start(
 ) -> Result<DriverThread<Arc<dyn Clock>>, c_int> {
     let parker = Parker::try_new(scheduler.clock()).ok_or(code::NO_MEMORY)?;
     scheduler.set_alarm(Some(Arc::clone(&parker) as Arc<dyn Alarm>));
-    // If a thread is running the queue at this moment, it sets the alarm afterwards.
+    // If another thread is running the queue at this moment, that thread sets the alarm afterwards.
     let run = move || {
         let _ = scheduler.run_queue();
     };
     #[cfg(unix)]
     let thread = DriverThread::spawn_by(parker, run, |work| tickwright::time::start_thread(name, None, work));
-    // The standard library copies the name, so the name must fit into a spare block.
+    // The standard library copies the name, so a spare block must be large enough for the name.
     #[cfg(not(unix))]
     let thread = {
         let name = name.unwrap_or_default().to_bytes();
@@ -82,8 +82,8 @@ fn turn(sched: *const tw_sched, turn: impl FnOnce(&VirtualHost)) -> c_int {
     answer::code(|| {
         let sched = shared(sched)?;
         let host = sched.host.as_ref().ok_or(code::UNSUPPORTED)?;
-        // A step of the clock allocates the list of alarms that it notifies, here the alarm of the
-        // thread.
+        // Moving the clock allocates a list of the alarms that are notified. The only one is the
+        // alarm of the thread.
         covered(&[(1, 256)], || turn(host))?;
         let parker = match &*sched.driver() {
             Driver::Thread(thread) => Arc::clone(thread.parker()),
@@ -133,8 +133,8 @@ exported!(
     /// Starts a thread that runs due timers.
     fn tw_sched_start_thread(sched: *mut tw_sched, name: *const c_char) -> c_int {
         answer::code(|| {
-            // The reference lives long enough: `tw_sched_destroy` waits for the thread before it
-            // frees the scheduler.
+            // The reference is valid as long as the thread runs, because `tw_sched_destroy` waits
+            // for the thread before it frees the scheduler.
             let sched: &'static tw_sched = shared(sched)?;
             let Timers::Shared(scheduler) = &sched.scheduler else { return Err(code::UNSUPPORTED) };
             let mut driver = sched.driver();
@@ -147,9 +147,9 @@ exported!(
             // SAFETY: 1. A pointer that is not null points to a text, by the header's contract. 2.
             // The text is copied.
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) });
-            // The allocations of the clock, the alarm and the thread with their locks, and of the
-            // closure that the thread runs. Off Unix, the standard library's thread makes more of
-            // them; no test counts them there.
+            // The blocks are for the clock, the alarm and the thread with their locks, and for the
+            // closure that the thread runs. On platforms other than Unix, a thread of the standard
+            // library makes more allocations, which no test counts.
             let blocks = if cfg!(unix) { 16 } else { 32 };
             let started = covered(&[(blocks, 512)], || start(scheduler, name))?;
             *driver = Driver::Thread(started.inspect_err(|_| scheduler.set_alarm(None))?);
@@ -179,7 +179,7 @@ exported!(
         answer::code(|| descriptor::acknowledge(shared(sched)?))
     }
 
-    /// Writes the time of the clock.
+    /// Writes the time of the scheduler's clock.
     fn tw_sched_now(sched: *const tw_sched, ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(ns, || Ok(with!(shared(sched)?, scheduler => scheduler.now()).as_nanos())) }

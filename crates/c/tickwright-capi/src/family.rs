@@ -1,4 +1,4 @@
-//! The families, from which a C program chooses by number.
+//! The families of structures, from which a C program chooses by number.
 
 use core::alloc::Layout;
 use core::ffi::c_int;
@@ -18,35 +18,37 @@ pub type tw_family = c_int;
 /// The default family of a scheduler: [`TW_FAMILY_HEAP4`].
 pub const TW_FAMILY_DEFAULT: c_int = 0;
 
-/// The number of a tree that was removed. The number is part of the ABI, so it now also selects the
-/// red-black tree with a cached head, which makes the same promises.
+/// The number of a tree that was removed from the library. The number is part of the ABI, so it now
+/// selects the red-black tree with a cached head, which has the same properties.
 pub const TW_FAMILY_AVL: c_int = 6;
 
-/// Returns the number of the family that this number selects.
+/// Returns the number of the family that `number` selects. It is another number only for the
+/// removed tree.
 pub(crate) const fn chosen(number: c_int) -> c_int {
     if number == TW_FAMILY_AVL { TW_FAMILY_RB_CACHED } else { number }
 }
 
-/// A family that a C program knows by a number.
+/// A family that has a number in C.
 pub(crate) trait Numbered {
-    /// The number.
+    /// The number of the family.
     const NUMBER: c_int;
 }
 
 /// A family that a C program can choose.
 pub(crate) trait Known: Family + Numbered {
-    /// Returns the layout of the memory that a queue needs in addition to the queue itself.
+    /// Returns the layout of the memory that a queue needs in addition to the queue itself, or
+    /// `None` if it is too large.
     fn room(capacity: usize) -> Option<Layout> {
         let _ = capacity;
         Some(Layout::new::<()>())
     }
 
-    /// Creates a queue that uses the memory of the layout [`room`](Self::room) at `memory`.
+    /// Creates a queue that uses the memory at `memory`, which has the layout [`room`](Self::room).
     ///
     /// # Safety
-    /// 1. [`room`](Self::room) of that capacity is some layout.
-    /// 2. `memory` is not null, and aligned for that layout.
-    /// 3. All bytes of that layout at `memory` are writable, in one block.
+    /// 1. [`room`](Self::room) returns a layout for this capacity.
+    /// 2. `memory` is not null, and is aligned for this layout.
+    /// 3. As many bytes as this layout has are writable at `memory`, in one block.
     /// 4. Only the queue uses these bytes as long as the queue is used.
     unsafe fn open(memory: *mut u8, capacity: usize) -> Result<HookQueue<'static, Self, ()>, c_int>
     where
@@ -57,9 +59,9 @@ pub(crate) trait Known: Family + Numbered {
     }
 }
 
-/// The list of all families. Each row has the name of the number, and the number. Then come two
-/// types: the structure of a queue in lent memory, and the structure of a scheduler, which owns its
-/// memory.
+/// The list of all families. Each row has the name of the family's number, the number, and two
+/// types: the structure of a queue in the caller's memory, and the structure of a scheduler, which
+/// owns its memory.
 macro_rules! families {
     ($then:ident! $with:tt) => {
         $then! { $with
@@ -90,7 +92,7 @@ macro_rules! known {
         pub const FAMILIES: &[(&str, c_int, &str)] =
             &[$((stringify!($name), $number, <$lent as Family>::ID)),+];
 
-        /// Returns the structure of a scheduler by number.
+        /// Returns the structure of a scheduler for the family with this number.
         pub(crate) fn structure(number: c_int) -> Option<Structure> {
             match chosen(number) {
                 $($number => Some(Structure::of::<$owned>()),)+
@@ -101,8 +103,8 @@ macro_rules! known {
 }
 families! { known! {} }
 
-/// Evaluates `$body` with `$family` as the family that has this number, or returns `None` if no
-/// family has it.
+/// Evaluates `$body`, in which `$family` is the family with the given number. Evaluates to `None`
+/// if there is no such family.
 macro_rules! with_family {
     ({ $asked:expr, $family:ident => $body:expr } $($name:ident = $number:literal: $lent:ty, $owned:ty;)+) => {
         match $asked {

@@ -1,8 +1,8 @@
 //! The handle of a scheduler, and the callbacks of its timers, which get the handle.
 //!
-//! The handle is in the library's memory and holds the scheduler itself, so each allocation of a
-//! new scheduler can fail without an abort. The running callback and the thread can point to the
-//! handle, because it stays in place until `tw_sched_destroy`, which waits for both.
+//! The handle contains the scheduler itself, in memory that the library allocates, so that an
+//! allocation can fail without ending the process. The running callback and the thread can point to
+//! the handle, because it does not move before `tw_sched_destroy`, which waits for both.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ use tickwright_boundary::state::Shared;
 
 use crate::contract;
 
-/// What the scheduler passes to a callback.
+/// The argument that the scheduler passes to a callback.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_firing {
@@ -38,7 +38,7 @@ pub struct tw_firing {
     pub now_ns: u64,
     /// The number of missed periods.
     pub overruns: u64,
-    /// The caller's token.
+    /// The token that the caller has set for the timer.
     pub token: *const c_void,
 }
 
@@ -47,11 +47,11 @@ pub struct tw_firing {
 pub type tw_sched_fn =
     Option<unsafe extern "C-unwind" fn(data: *mut c_void, firing: *const tw_firing) -> i64>;
 
-/// The scheduler calls this function when a timer was removed.
+/// The scheduler calls this function after a timer was removed.
 pub type tw_cleanup_fn = Option<unsafe extern "C-unwind" fn(data: *mut c_void)>;
 
-/// The caller's function and data. A drop calls the caller's clean-up function, so a refused call
-/// is never dropped.
+/// The caller's function and data. Dropping it calls the caller's clean-up function, so a refused
+/// `Call` is never dropped.
 pub(crate) struct Call {
     pub(crate) run: unsafe extern "C-unwind" fn(*mut c_void, *const tw_firing) -> i64,
     pub(crate) cleanup: tw_cleanup_fn,
@@ -110,19 +110,19 @@ pub struct tw_sched {
     pub(crate) returning: ForkLock<usize>,
     pub(crate) clock: tw_clock,
     pub(crate) scheduler: Timers,
-    /// The virtual machine, if the clock is virtual.
+    /// The simulated machine, if the clock is virtual.
     pub(crate) host: Option<VirtualHost>,
     pub(crate) driver: ForkLock<Driver>,
-    /// The thread that uses a scheduler of one thread, or 0 before the first call.
+    /// The thread that uses a single-threaded scheduler, or 0 before the first call.
     #[cfg(debug_assertions)]
     pub(crate) owner: AtomicUsize,
 }
 
 /// Returns the scheduler at `at`, which is ready for use or is being destroyed. With debug
-/// assertions the library aborts if a scheduler of one thread is used by another thread.
+/// assertions, the library aborts if a second thread uses a single-threaded scheduler.
 ///
 /// # Errors
-/// [`INVALID`](tickwright_boundary::code::INVALID) if there is no scheduler.
+/// [`INVALID`](tickwright_boundary::code::INVALID) if there is no scheduler at `at`.
 #[inline]
 pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
     let sched = contract::shared(at)?;
@@ -131,8 +131,8 @@ pub(crate) fn shared<'t>(at: *const tw_sched) -> Result<&'t tw_sched, c_int> {
     Ok(sched)
 }
 
-/// The scheduler of a handle, which threads share or one thread owns. `repr(C)`, so that both
-/// variants are at the [same place](AT) in the handle.
+/// The scheduler in a handle, which several threads share or a single thread uses. It is `repr(C)`,
+/// so that both variants are at the [same offset](AT) in the handle.
 #[repr(C)]
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is made once, where it stays")]
@@ -141,7 +141,7 @@ pub(crate) enum Timers {
     Own(LocalScheduler<Call>),
 }
 
-/// Evaluates an expression with the scheduler of a handle, of either kind.
+/// Evaluates an expression with the scheduler of a handle, whichever variant it is.
 macro_rules! with {
     ($sched:expr, $scheduler:ident => $result:expr) => {
         match &$sched.scheduler {
@@ -170,8 +170,9 @@ thread_local! {
     pub(crate) static RETURNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Called in a forked child, where the calls of the parent's other threads do not exist. The count
-/// of the thread that forked is kept, so the scheduler stays busy during such a call.
+/// Removes the calls of other threads from the count in a forked child, where those threads do not
+/// exist. The calls of the thread that forked are still counted, so the scheduler stays busy during
+/// such a call.
 pub(crate) fn forget_threads(returning: &mut usize) {
     if RETURNING.get() == 0 {
         *returning = 0;
@@ -184,18 +185,18 @@ unsafe impl Shared for tw_sched {
     const ENDING: u64 = 0x7469_636b_656e_6421;
 }
 
-/// Returns a scheduler and one of its timers.
+/// Returns a scheduler and the id of one of its timers.
 ///
 /// # Errors
-/// The errors of [`shared`], and [`code::ABSENT`] if no timer has the id.
+/// The errors of [`shared`]. [`code::ABSENT`] if no timer has the id.
 #[inline]
 pub(crate) fn timer<'t>(sched: *const tw_sched, id: u64) -> Result<(&'t tw_sched, TimerId), c_int> {
     let sched = shared(sched)?;
     Ok((sched, sched.named(id).ok_or(code::ABSENT)?))
 }
 
-/// The offset of the scheduler in its handle. In an enum with `repr(C)` the tag comes first, and
-/// then the variant at the next aligned address.
+/// The offset of the scheduler in its handle. An enum with `repr(C)` consists of the tag, followed
+/// by the variant at the next aligned address.
 const AT: usize = core::mem::offset_of!(tw_sched, scheduler) + align_of::<Timers>();
 const _: () = assert!(align_of::<Timers>() >= size_of::<c_int>());
 
@@ -216,7 +217,7 @@ impl tw_sched {
         driver
     }
 
-    /// Removes the thread, and returns it.
+    /// Removes the thread from the handle, and returns it.
     pub(crate) fn take_thread(&self) -> Option<DriverThread<Arc<dyn Clock>>> {
         let mut driver = self.driver();
         match core::mem::replace(&mut *driver, Driver::None) {
@@ -231,7 +232,8 @@ impl tw_sched {
         }
     }
 
-    /// Returns the timer of an id of either kind. The upper half of a 64-bit id is never 0.
+    /// Returns the timer that has this `int` id or 64-bit id. The two kinds are distinguishable,
+    /// because the upper half of a 64-bit id is never 0.
     #[inline]
     pub(crate) fn named(&self, id: u64) -> Option<TimerId> {
         match i32::try_from(id) {
@@ -240,8 +242,8 @@ impl tw_sched {
         }
     }
 
-    /// Ends the process with a message that names the called function, if this is a scheduler of
-    /// one thread and another thread calls.
+    /// Checks the caller of a single-threaded scheduler. If the call comes from a thread other than
+    /// the scheduler's thread, ends the process with a message that names the called function.
     #[cfg(debug_assertions)]
     pub(crate) fn check_thread(&self) {
         let me = RETURNING.with(|here| core::ptr::from_ref(here).addr());

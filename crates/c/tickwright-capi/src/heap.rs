@@ -1,8 +1,8 @@
-//! The priority queue with the caller's comparator: `Heap` over pointers to the caller's elements.
+//! The priority queue with the caller's comparator, which is a `Heap` of pointers to the caller's
+//! elements.
 //!
-//! Each element can have a `size_t` for its position, at the same offset in all elements. The
-//! comparator and this field belong to the caller. While the comparator runs, the heap has a state
-//! that every function refuses.
+//! Each element can have a field of type `size_t` for its position, at the same offset in all
+//! elements. While the caller's comparator runs, the heap is lent, so every function refuses it.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -15,16 +15,16 @@ use tickwright_collections::{Heap, HeapError, HeapOrder};
 
 use crate::contract::lendable;
 
-/// Compares two elements. The result is above 0 if the first ranks higher, and below 0 if the
-/// second does.
+/// Compares two elements. The result is above 0 if the first element ranks higher, and below 0 if
+/// the second element ranks higher.
 pub type tw_compare_fn =
     Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
-/// An element of the caller.
+/// A pointer to an element of the caller.
 #[derive(Debug)]
 struct Element(*mut c_void);
 
-/// The caller's order.
+/// The order of the elements, which the caller's comparator defines.
 struct ByCaller {
     compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
     user: *mut c_void,
@@ -79,7 +79,7 @@ unsafe impl Lendable for tw_heap {
     const LENT: u64 = 0x7469_636b_7573_6572;
 }
 
-/// Calls `inside` with a heap. Meanwhile the heap refuses calls from callbacks.
+/// Calls `inside` with a heap. During this call the heap refuses calls from callbacks.
 fn with<R>(
     heap: *const tw_heap,
     inside: impl FnOnce(&mut Heap<Element, ByCaller>) -> Result<R, c_int>,
@@ -90,7 +90,8 @@ fn with<R>(
     lend(heap, now, || inside(unsafe { &mut (*heap.cast_mut()).heap }))
 }
 
-/// Calls `inside` with a heap and an element whose pointer is valid for that heap.
+/// Calls `inside` with a heap and an element, if the pointer to the element is aligned as this heap
+/// needs it.
 fn about(
     heap: *const tw_heap,
     element: *const c_void,
@@ -160,7 +161,7 @@ exported!(
     fn tw_heap_push(heap: *mut tw_heap, new: *mut c_void) -> c_int {
         about(heap, new, |heap, element| {
             let noted = heap.order().position(&element).unwrap_or(0);
-            // If the element is already at its position in this heap, `push` refuses it.
+            // If the element is already at this position in this heap, `push` refuses it below.
             if noted != 0 && heap.at(noted).is_none_or(|there| there.0 != new) {
                 return Err(code::ELSEWHERE);
             }
@@ -168,7 +169,7 @@ exported!(
         })
     }
 
-    /// Pops the greatest element.
+    /// Removes the element that ranks highest.
     fn tw_heap_pop(heap: *mut tw_heap, popped: *mut *mut c_void) -> c_int {
         let greatest = || {
             usable(popped)?;
@@ -178,7 +179,7 @@ exported!(
         unsafe { answer::found(popped, greatest) }
     }
 
-    /// Shows the element at a position.
+    /// Writes a pointer to the element at a position.
     fn tw_heap_peek(heap: *const tw_heap, position: usize, found: *mut *mut c_void) -> c_int {
         let there = || {
             usable(found)?;
@@ -193,7 +194,7 @@ exported!(
         about(heap, old, |heap, element| heap.remove(&element).map(|_| 0).map_err(refused))
     }
 
-    /// Moves an element whose rank has changed to its new position.
+    /// Moves an element to its new position after its rank has changed.
     fn tw_heap_update(heap: *mut tw_heap, changed: *mut c_void) -> c_int {
         about(heap, changed, |heap, element| heap.update(&element).map(|()| 0).map_err(refused))
     }
@@ -209,7 +210,7 @@ exported!(
         })
     }
 
-    /// Sets the position of an element to 0: the element is in no heap.
+    /// Sets the position of an element to 0, which means that the element is in no heap.
     fn tw_heap_forget(heap: *mut tw_heap, fresh: *mut c_void) -> c_int {
         about(heap, fresh, |heap, mut element| {
             heap.order().placed(&mut element, 0);
@@ -222,7 +223,7 @@ exported!(
         answer::count(|| with(heap, |heap| Ok(heap.len())))
     }
 
-    /// Verifies the structure.
+    /// Checks the structure of the heap.
     fn tw_heap_check(heap: *const tw_heap, text: *mut c_char, bytes: usize) -> c_int {
         let check = || with(heap, |heap| Ok(heap.verify()));
         // SAFETY: the header's contract.

@@ -1,4 +1,5 @@
-//! Converts jobs, timings, origins and results between their C types and those of the scheduler.
+//! Converts jobs, timings, origins and results between the types of the C interface and the types
+//! of the scheduler.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;
@@ -11,7 +12,7 @@ use tickwright_boundary::{code, end_of, numbers};
 use crate::handle::Call;
 pub use crate::handle::{tw_cleanup_fn, tw_clock, tw_firing, tw_sched_fn};
 
-/// The number of a base: the time from which a delay counts.
+/// The number of a base, which is the time from which a delay counts.
 pub type tw_base = c_int;
 
 /// The number of a policy for missed periods.
@@ -25,13 +26,13 @@ pub struct tw_timing {
     pub base: tw_base,
     /// The policy for missed periods.
     pub missed: tw_missed,
-    /// When the timer is due, in ns.
+    /// The time from the base to the due time, in ns.
     pub when_ns: i64,
     /// The period in ns, or 0 for no period.
     pub period_ns: i64,
     /// How late the timer is allowed to be, in ns.
     pub slack_ns: i64,
-    /// The time from which `when_ns` counts with `TW_BASE_SINCE`, in ns.
+    /// The time from which `when_ns` counts if the base is `TW_BASE_SINCE`, in ns.
     pub since_ns: u64,
     /// Must be 0.
     pub reserved: [u64; 3],
@@ -49,9 +50,10 @@ pub struct tw_job {
     pub data: *mut c_void,
     /// The function that cleans up the data, or null for none.
     pub cleanup: tw_cleanup_fn,
-    /// The token of its group: `tw_sched_shutdown_token` ends the group.
+    /// The token of the timer's group. `tw_sched_shutdown_token` ends all timers with the same
+    /// token.
     pub token: *const c_void,
-    /// `TW_JOB_...`.
+    /// A combination of `TW_JOB_...` flags.
     pub flags: c_uint,
     /// When the timer is due.
     pub timing: tw_timing,
@@ -116,7 +118,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place for programs that do not pass one.
+    /// The place of a timer whose program does not pass a place.
     pub(crate) const NOWHERE: Self = Self { name: core::ptr::null(), file: core::ptr::null(), line: 0 };
 }
 
@@ -137,7 +139,7 @@ impl Origin for Place {
 }
 
 /// # Safety
-/// `at` is null, or points to a text that outlives every use of the result.
+/// `at` is null, or points to a text that stays valid as long as the result is used.
 pub(crate) unsafe fn text(at: *const c_char) -> &'static str {
     if at.is_null() {
         return "";
@@ -158,7 +160,8 @@ pub(crate) fn refused(reason: Refusal) -> c_int {
     }
 }
 
-/// Converts the result of a cancel that may change a running timer. A removed callback is dropped.
+/// Converts the result of a cancel that can change a running timer. If the result contains a
+/// callback, the callback is dropped.
 #[inline]
 pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     match found {
@@ -175,13 +178,13 @@ pub(crate) fn cancelled(found: Cancelled<Call>) -> Result<c_int, c_int> {
     }
 }
 
-/// Converts a time span of the caller, which must not be negative.
+/// Converts a time span from the caller, which must not be negative.
 #[inline]
 fn span(ns: i64) -> Result<u64, c_int> {
     u64::try_from(ns).map_err(|_| code::INVALID)
 }
 
-/// Converts a delay of the caller to ns. A delay beyond the clock's end saturates there.
+/// Converts a delay from the caller to ns. The result saturates at the end of the clock's range.
 #[inline]
 fn delay(delay_ms: i64) -> Result<u64, c_int> {
     Ok(span(delay_ms)?.saturating_mul(1_000_000))

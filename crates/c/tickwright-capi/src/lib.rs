@@ -1,15 +1,15 @@
-//! The C interface: it converts types, checks pointers and states, and returns error codes. The
-//! headers in `include/tickwright/` document each function.
+//! The C interface of timers. It converts types, checks pointers and states, and returns error
+//! codes. The headers in `include/tickwright/` document each function.
 //!
 //! This crate contains no timer logic. A panic, which would be a bug, ends the process at the
 //! boundary, because the functions are `extern "C"`. A C++ exception that leaves a callback ends
-//! the process too. Callbacks are `extern "C-unwind"`, so that the exception reaches the boundary.
-//! Types have their C names: `tests/header.rs` compares each signature with the header's.
+//! the process, too. Callbacks are `extern "C-unwind"`, so that the exception reaches the boundary.
+//! Types have their C names, because `tests/header.rs` compares each signature with the header's.
 //!
-//! - [`timer`]: the node in the caller's struct; [`family`]: the structures by number; [`queue`]:
-//!   queues over nodes; [`heap`]: the priority queue with the caller's comparator; [`odict`]: the
-//!   ordered dictionary
-//! - [`scheduler`]: timers that call back. [`job`] describes them, [`add`] adds them, [`drive`]
+//! - [`timer`] has the node in the caller's struct, [`family`] the structures by number, [`queue`]
+//!   the queues of such nodes, [`heap`] the priority queue with the caller's comparator, and
+//!   [`odict`] the ordered dictionary.
+//! - [`scheduler`] has timers with callbacks. [`job`] describes them, [`add`] adds them, [`drive`]
 //!   runs them, and [`watch`] inspects them. The handle of a scheduler is in `handle`.
 //!
 //! [`tickwright_boundary`] contains the results, the checks of pointers, the states and the structs

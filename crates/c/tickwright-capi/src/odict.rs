@@ -1,11 +1,11 @@
-//! The ordered dictionary: `HookDict` over links in the caller's structs, with the caller's key
-//! getter and comparator.
+//! The ordered dictionary, which is a `HookDict` of links in the caller's structs, with the
+//! caller's key getter and comparator.
 //!
 //! ```text
 //!   tw_odlink  | body: Link | mark |      tw_odict  | state | HookDict |
 //! ```
-//! A mark says that the body is a link, and at what address, like the mark of a
-//! [`timer`](crate::timer). A mark of 0 says that the body is not a link yet. The state
+//! Like the mark of a [`timer`](crate::timer), the mark of a link says that the body is a link, and
+//! at which address it was initialized. If the mark is 0, the body is not a link yet. The state
 //! distinguishes a dictionary from other memory. While the caller's functions run, the dictionary
 //! is lent.
 
@@ -31,7 +31,7 @@ pub struct tw_odlink {
     mark: u64,
 }
 
-/// The link that a body holds.
+/// The Rust type of the link in a body.
 type Node = Link<RedBlack>;
 
 const _: () = assert!(size_of::<Node>() <= 7 * 8 && align_of::<Node>() <= align_of::<tw_odlink>());
@@ -43,8 +43,8 @@ fn mark(link: *const tw_odlink) -> u64 {
     (link.addr() as u64).rotate_left(16) ^ PATTERN
 }
 
-/// Returns whether a body is a link that was initialized at this address. If not, the body is not
-/// yet a link, or it is a copy of a link that was in no dictionary.
+/// Returns whether a body is a link that was initialized at this address. If the result is `false`,
+/// the body is not a link yet, or is a copy of a link that was in no dictionary.
 ///
 /// # Errors
 /// [`code::INVALID`] if the body cannot be a link, or is a copy of a link that was in a dictionary.
@@ -63,13 +63,13 @@ fn made(link: *const tw_odlink) -> Result<bool, c_int> {
     if linked { Err(code::INVALID) } else { Ok(false) }
 }
 
-/// Returns the node in a link that was initialized.
+/// Returns the node in an initialized link.
 ///
 /// # Safety
 /// [`made`] has returned `true` for the link.
 unsafe fn node(link: *const tw_odlink) -> &'static Node {
-    // `of` later creates the caller's pointer from the address. The exposed provenance allows that
-    // pointer to access the caller's whole struct.
+    // `of` later computes the caller's pointer from the address. Because the provenance is exposed
+    // here, that pointer can access the caller's whole struct.
     let _ = link.expose_provenance();
     // SAFETY: 1. Initialized, aligned and not null, as `made` has seen. 2. It lives for as long as
     // it is linked and for the rest of this call, by the header's contract. No reference outlives
@@ -94,7 +94,7 @@ fn offered(link: *mut tw_odlink) -> Result<Pin<&'static Node>, c_int> {
 
 type Entry = ObjectRef<'static, Node>;
 
-/// Returns a link that can be in a dictionary.
+/// Returns a link that the caller claims to be in a dictionary.
 fn known(link: *const tw_odlink) -> Result<Entry, c_int> {
     if !made(link)? {
         return Err(code::ABSENT);
@@ -108,16 +108,16 @@ fn of(node: &Node) -> *mut tw_odlink {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node).addr())
 }
 
-/// Returns a pointer to the key of the struct that a link is in.
+/// Returns a pointer to the key in the struct that contains a link.
 pub type tw_key_fn =
     Option<unsafe extern "C-unwind" fn(link: *const tw_odlink, user: *mut c_void) -> *const c_void>;
 
 /// Compares two keys. The result is below 0 if the first key comes before the second, and above 0
-/// if it comes after.
+/// if the first key comes after the second.
 pub type tw_key_compare_fn =
     Option<unsafe extern "C-unwind" fn(a: *const c_void, b: *const c_void, user: *mut c_void) -> c_int>;
 
-/// The caller's order.
+/// The order of the links, which the caller's functions define.
 struct ByCaller {
     key: unsafe extern "C-unwind" fn(*const tw_odlink, *mut c_void) -> *const c_void,
     compare: unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut c_void) -> c_int,
@@ -146,7 +146,7 @@ impl Membership<Node> for ByCaller {
 
 type Dict = HookDict<'static, ByCaller, Node>;
 
-/// A dictionary of the caller.
+/// A dictionary in the caller's memory.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_odict {
@@ -170,8 +170,8 @@ unsafe impl Lendable for tw_odict {
     const LENT: u64 = 0x7469_636b_6f72_6472;
 }
 
-/// Calls `inside` with a dictionary. Meanwhile the dictionary refuses calls from the caller's
-/// functions.
+/// Calls `inside` with a dictionary. During this call the dictionary refuses calls from the
+/// caller's functions.
 fn with<R>(odict: *const tw_odict, inside: impl FnOnce(&mut Dict) -> Result<R, c_int>) -> Result<R, c_int> {
     let now = lendable(odict)?;
     // SAFETY: 1. `tw_odict_init` has put a `Made` here: the state says so. 2. The reference is the
@@ -191,10 +191,10 @@ fn refused(error: DictError) -> c_int {
     }
 }
 
-/// Searches a dictionary and writes the found link. Returns 1, or 0 if there is none.
+/// Searches a dictionary. Writes the found link and returns 1, or returns 0 if no link is found.
 ///
 /// # Safety
-/// `found` is null, or may be written.
+/// `found` is null or writable.
 unsafe fn search(
     odict: *const tw_odict,
     found: *mut *mut tw_odlink,
@@ -222,7 +222,7 @@ fn insert(odict: *mut tw_odict, link: *mut tw_odlink, position: Position<Entry>)
     })
 }
 
-/// Returns the hint, if the caller has passed one.
+/// Returns the link that the caller has passed as a hint, if there is one.
 fn hinted(hint: *const tw_odlink) -> Result<Option<Entry>, c_int> {
     if hint.is_null() { Ok(None) } else { known(hint).map(Some) }
 }
@@ -241,7 +241,7 @@ pub const SEEKS: [(&str, c_int, Seek); 6] = [
 ];
 
 exported!(
-    /// Initializes a link that is in no dictionary, whatever the memory held before.
+    /// Initializes a link that is in no dictionary, whatever the memory contained before.
     fn tw_odlink_init(link: *mut tw_odlink) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(link, tw_odlink { body: [0; 7], mark: 0 }) }
@@ -291,12 +291,12 @@ exported!(
         answer::code(|| insert(odict, link, Position::Sorted(hinted(hint)?)))
     }
 
-    /// Inserts a link after all others.
+    /// Inserts a link after all other links.
     fn tw_odict_append(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::Last))
     }
 
-    /// Inserts a link before all others.
+    /// Inserts a link before all other links.
     fn tw_odict_prepend(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| insert(odict, link, Position::First))
     }
@@ -306,7 +306,7 @@ exported!(
         answer::code(|| with(odict, |dictionary| dictionary.remove(known(link)?).map(|_| 0).map_err(refused)))
     }
 
-    /// Moves a link whose key has changed to where an insert would put it.
+    /// Moves a link whose key has changed to the position at which an insert would place it.
     fn tw_odict_key_update(odict: *mut tw_odict, link: *mut tw_odlink) -> c_int {
         answer::code(|| {
             with(odict, |dictionary| dictionary.rekeyed(known(link)?).map(c_int::from).map_err(refused))
@@ -363,7 +363,7 @@ exported!(
         answer::code(|| clear(odict))
     }
 
-    /// Verifies the structure.
+    /// Checks the structure of the dictionary.
     fn tw_odict_check(odict: *const tw_odict, text: *mut c_char, bytes: usize) -> c_int {
         let check = || with(odict, |dictionary| Ok(dictionary.check()));
         // SAFETY: the header's contract.

@@ -1,11 +1,12 @@
-//! Queues over the caller's timers, in the caller's memory.
+//! Queues of the caller's timers. They are in the caller's memory.
 //!
 //! ```text
 //!   memory    .. | tw_queue: state, family, passes | HookQueue<F> | the groups of a heap | ..
 //!                  ^ the caller's handle, aligned
 //! ```
-//! The state distinguishes a queue from other memory. `tw_queue_pop_and_reinsert` borrows a queue
-//! while a callback runs, and the queue is lent during that time.
+//! The state distinguishes a queue from other memory. A queue is lent while
+//! `tw_queue_pop_and_reinsert` calls a callback, because this function borrows the queue during the
+//! callback.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -21,8 +22,9 @@ use crate::contract::lendable;
 use crate::family::{Known, rejected, tw_family, unknown, with_family};
 use crate::timer::{self, tw_timer};
 
-/// The head before each queue. A pointer to it is the caller's handle. Functions that only return a
-/// value take a pointer to const, but all functions here borrow the queue mutably.
+/// The head, which is in memory before each queue. The caller's handle is a pointer to the head.
+/// Functions that only return a value have a pointer to const as argument, but all functions of
+/// this module borrow the queue mutably.
 #[repr(C)]
 #[derive(Debug)]
 pub struct tw_queue {
@@ -32,7 +34,7 @@ pub struct tw_queue {
     passes: Cell<u32>,
 }
 
-/// A timer that has left its queue because it was due.
+/// A due timer that has left its queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_expired {
@@ -40,14 +42,14 @@ pub struct tw_expired {
     pub size: usize,
     /// The timer.
     pub timer: *mut tw_timer,
-    /// The deadline of the insert, or the queue's time at the insert if the deadline had already
-    /// passed.
+    /// The deadline with which the timer was inserted, or the queue's time at the insert if the
+    /// deadline had already passed.
     pub deadline: u64,
-    /// The tick at which it was due in this structure.
+    /// The tick at which the timer was due in the structure of this queue.
     pub expiry: u64,
 }
 
-/// What an advance did.
+/// The result of an advance.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_advance {
@@ -75,7 +77,8 @@ unsafe impl Growing for tw_advance {
 /// `tw_queue_advance` calls this function with each due timer.
 pub type tw_fire_fn = Option<unsafe extern "C-unwind" fn(fired: *const tw_expired, user: *mut c_void)>;
 
-/// Returns the next deadline of a timer that is due.
+/// `tw_queue_pop_and_reinsert` calls this function with a due timer. The function returns the
+/// timer's next deadline.
 pub type tw_rearm_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void) -> u64>;
 
@@ -83,7 +86,8 @@ pub type tw_rearm_fn =
 pub type tw_visit_fn =
     Option<unsafe extern "C-unwind" fn(timer: *mut tw_timer, expiry: u64, user: *mut c_void)>;
 
-/// A queue, after the head that all families share. C has a pointer to the head.
+/// A queue of one family, after the head, which is the same for all families. The C program has a
+/// pointer to the head.
 #[repr(C)]
 struct Made<F: Known> {
     head: tw_queue,
@@ -99,8 +103,8 @@ unsafe impl Lendable for tw_queue {
 /// Returns the head of a queue that is ready for use.
 ///
 /// # Errors
-/// [`code::INVALID`] if there is no queue. [`code::BUSY`] if the queue is lent, so that a callback
-/// must not use it.
+/// [`code::INVALID`] if there is no queue. [`code::BUSY`] if the queue is lent, so that the calling
+/// callback must not use it.
 fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     lendable(queue)?;
     // SAFETY: 1. the pointer is to a queue, as its state says; 2. no code ever borrows the head
@@ -108,11 +112,11 @@ fn checked<'q>(queue: *const tw_queue) -> Result<&'q tw_queue, c_int> {
     Ok(unsafe { &*queue })
 }
 
-/// Returns the queue after a head.
+/// Returns the queue to which a head belongs.
 ///
 /// # Safety
-/// `checked` has returned the head, and its family is `F`; no other reference to the queue is
-/// alive.
+/// `checked` has returned the head, the head's family is `F`, and no other reference to the queue
+/// exists.
 unsafe fn behind<'q, F: Known>(queue: *const tw_queue) -> &'q mut HookQueue<'static, F, ()> {
     // SAFETY: `tw_queue_init` has put a `Made<F>` there: the state and the family say so.
     let behind = unsafe { &raw mut (*queue.cast_mut().cast::<Made<F>>()).queue };
@@ -136,8 +140,8 @@ macro_rules! on_queue {
     }};
 }
 
-/// Returns the layout of a queue of a family, and the offset of its room. Returns `None` if the
-/// layout is beyond the address space.
+/// Returns the layout of a queue of family `F` including its room, and the offset of the room.
+/// Returns `None` if the layout is larger than the address space.
 fn layout<F: Known>(capacity: usize) -> Option<(Layout, usize)> {
     let (layout, room) = Layout::new::<Made<F>>().extend(F::room(capacity)?).ok()?;
     Some((layout, room))
@@ -148,23 +152,24 @@ fn size<F: Known>(capacity: usize) -> usize {
     bytes.unwrap_or(0)
 }
 
-/// Returns the number of bytes that a queue needs. Returns 0 if `family` is not a family, or if no
-/// memory can hold `capacity` timers.
+/// Returns the number of bytes that a queue needs. Returns 0 if `family` is not a family, or if
+/// `capacity` timers are too many for any memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_queue_bytes(family: tw_family, capacity: usize) -> usize {
     with_family!(family, F => size::<F>(capacity)).unwrap_or(0)
 }
 
-/// Creates a queue of family `F` in `bytes` bytes at `memory`.
+/// Creates a queue of family `F` in the `bytes` bytes at `memory`.
 ///
 /// # Safety
-/// The memory is writable, and only the queue uses it.
+/// These bytes are writable, and only the queue uses them.
 unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Result<*mut tw_queue, c_int> {
     let (layout, room) = layout::<F>(capacity).ok_or(code::FULL)?;
     if bytes < size::<F>(capacity) {
         return Err(code::FULL);
     }
-    // `size` includes the bytes that alignment skips in the worst case.
+    // `bytes` is enough even if the largest possible number of bytes must be skipped for the
+    // alignment.
     let skipped = memory.align_offset(layout.align());
     // SAFETY: the pointer stays within the memory, as just verified.
     let at = unsafe { memory.add(skipped) };
@@ -181,15 +186,16 @@ unsafe fn make<F: Known>(memory: *mut u8, bytes: usize, capacity: usize) -> Resu
     Ok(queue)
 }
 
-/// Returns the caller's pointer to a pending timer, and the tick at which the timer is due.
+/// Converts a pending timer to the caller's pointer and the tick at which the timer is due.
 fn shown<F: Known>(pending: Option<Pending<TimerRef<'static, F, ()>>>) -> Option<(*mut tw_timer, Tick)> {
     pending.map(|pending| (timer::of(pending.key), pending.expiry))
 }
 
-/// Writes a timer to the caller's memory. Returns 1, or 0 if there is no timer.
+/// Writes a timer and its tick to the caller's memory and returns 1. Returns 0 if there is no
+/// timer.
 ///
 /// # Safety
-/// Each of `timer` and `tick` is null or may be written.
+/// `timer` is null or writable, and so is `tick`.
 unsafe fn show(
     timer: *mut *mut tw_timer,
     tick: *mut u64,
@@ -206,7 +212,7 @@ unsafe fn show(
     unsafe { answer::found(timer, found) }
 }
 
-/// Converts a timer that has left its queue to the caller's struct.
+/// Converts a due timer that has left its queue to the caller's struct.
 fn left<F: Known, V>(fired: Expired<TimerRef<'static, F, ()>, V>) -> tw_expired {
     let timer = timer::of(fired.key);
     tw_expired { timer, deadline: fired.deadline, expiry: fired.expiry, ..tw_expired::DEFAULT }
@@ -252,12 +258,12 @@ exported!(
         })
     }
 
-    /// Inserts a timer, which is then pending.
+    /// Inserts a timer, which is pending afterwards.
     fn tw_queue_insert(queue: *mut tw_queue, timer: *mut tw_timer, deadline: u64) -> c_int {
         answer::code(|| {
             on_queue!(queue, queue => {
                 let node = timer::offered(timer)?;
-                // The time is the last time that the caller has passed: see the header.
+                // The delay counts from the last time that the caller has passed. See the header.
                 let now = queue.now();
                 // SAFETY: the references that the queue returns end in this file before a callback
                 // runs, since the caller gets pointers.
@@ -301,42 +307,42 @@ exported!(
         unsafe { answer::value(tick, expiry) }
     }
 
-    /// Shows the timer that leaves first.
+    /// Writes the timer that will leave the queue first, and its tick.
     fn tw_queue_peek(queue: *const tw_queue, timer: *mut *mut tw_timer, tick: *mut u64) -> c_int {
         let head = || on_queue!(queue, queue => Ok(shown(queue.peek())));
         // SAFETY: the header's contract.
         unsafe { show(timer, tick, head) }
     }
 
-    /// Shows the timer that leaves after the first.
+    /// Writes the timer that will leave the queue after the first timer, and its tick.
     fn tw_queue_second(queue: *const tw_queue, timer: *mut *mut tw_timer, tick: *mut u64) -> c_int {
         let second = || on_queue!(queue, queue => Ok(shown(queue.second())));
         // SAFETY: the header's contract.
         unsafe { show(timer, tick, second) }
     }
 
-    /// When the first timer is due.
+    /// Writes when the first timer is due.
     fn tw_queue_next_expiry(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let next = || on_queue!(queue, queue => Ok(queue.next_expiry()));
         // SAFETY: the header's contract.
         unsafe { answer::found(tick, next) }
     }
 
-    /// Writes the tick for which to set an alarm.
+    /// Writes the tick to which an alarm must be set.
     fn tw_queue_next_wake(queue: *const tw_queue, tick: *mut u64) -> c_int {
         let next = || on_queue!(queue, queue => Ok(queue.next_wake()));
         // SAFETY: the header's contract.
         unsafe { answer::found(tick, next) }
     }
 
-    /// Removes one due timer.
+    /// Removes the first due timer, if there is one.
     fn tw_queue_pop_expired(queue: *mut tw_queue, now: u64, fired: *mut tw_expired) -> c_int {
         let popped = || on_queue!(queue, queue => Ok(queue.pop_expired(now).map(left)));
         // SAFETY: the header's contract.
         unsafe { answer::filled_if(fired, popped) }
     }
 
-    /// Removes one due timer and inserts it again, in one step.
+    /// Removes the first due timer and inserts it again, in one step.
     fn tw_queue_pop_and_reinsert(
         queue: *mut tw_queue,
         now: u64,
@@ -437,7 +443,7 @@ exported!(
         answer::code(|| on_queue!(queue, queue => { queue.clear(); Ok(0) }))
     }
 
-    /// Verifies the structure.
+    /// Checks the structure of the queue.
     fn tw_queue_check(queue: *const tw_queue, text: *mut c_char, bytes: usize) -> c_int {
         let check = || on_queue!(queue, queue => Ok(queue.check()));
         // SAFETY: the header's contract.

@@ -1,4 +1,4 @@
-//! Schedulers: timers that call back, shared between threads.
+//! Schedulers, which have timers with callbacks, and which several threads can share.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
@@ -29,19 +29,19 @@ use crate::job::{
 pub struct tw_sched_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// The family of the queue that stores its timers.
+    /// The family of the queue that holds the scheduler's timers.
     pub family: tw_family,
     /// The clock of the scheduler.
     pub clock: tw_clock,
     /// The length of a tick in ns, or 0 for the default of the family.
     pub tick_ns: u64,
-    /// The number of timers that need no later allocation.
+    /// The number of timers for which memory is allocated in advance.
     pub capacity: usize,
-    /// `TW_SCHED_...`.
+    /// A combination of `TW_SCHED_...` flags.
     pub flags: u64,
 }
 
-// SAFETY: 1. `repr(C)`, the size comes first; 2. numbers.
+// SAFETY: 1. It is `repr(C)` and its first field is its size; 2. all its fields are numbers.
 unsafe impl Growing for tw_sched_options {
     const DEFAULT: Self = Self {
         size: size_of::<Self>(),
@@ -64,7 +64,7 @@ pub(crate) fn system_clock(number: tw_clock) -> Option<SystemClock> {
     }
 }
 
-/// Arms a timer that exists.
+/// Arms an existing timer.
 fn arm(sched: *const tw_sched, id: u64, timing: Result<Timing, c_int>) -> c_int {
     answer::code(|| {
         let timing = timing?;
@@ -73,7 +73,7 @@ fn arm(sched: *const tw_sched, id: u64, timing: Result<Timing, c_int>) -> c_int 
     })
 }
 
-/// Calls `cancel` with a timer, and returns the code of its result.
+/// Calls `cancel` with a timer, and converts its result to a code.
 #[inline]
 fn cancel(
     sched: *const tw_sched,
@@ -113,7 +113,7 @@ exported!(
                 Settings::new().structure(structure.ok_or(code::INVALID)?).int_ids().capacity(capacity);
             let settings = if tick_ns == 0 { settings } else { settings.tick(Duration::from_nanos(tick_ns)) };
             let (settings, host) = if clock == TW_CLOCK_VIRTUAL {
-                // The allocations of the virtual machine with its two locks, and of its clock in
+                // The blocks are for the simulated machine with its two locks, and for its clock in
                 // the settings.
                 covered(&[(8, 512)], || {
                     let host = VirtualHost::try_new().ok_or(code::NO_MEMORY)?;
@@ -155,8 +155,8 @@ exported!(
             }
             // SAFETY: the header's contract.
             let ending: &tw_sched = unsafe { state::shared(sched) }?;
-            // Any thread is allowed to destroy a scheduler of one thread, and its clean-up
-            // functions can use it.
+            // Any thread is allowed to destroy a single-threaded scheduler, whose clean-up
+            // functions can then use it on this thread.
             #[cfg(debug_assertions)]
             ending.owner.store(0, Ordering::Relaxed);
             if with!(ending, scheduler => scheduler.within_callback()) {
@@ -177,17 +177,17 @@ exported!(
         })
     }
 
-    /// Arms a timer that exists, after a delay.
+    /// Arms an existing timer, which is then due after a delay.
     fn tw_sched_arm(sched: *mut tw_sched, id: u64, delay_ms: i64) -> c_int {
         arm(sched, id, after(delay_ms))
     }
 
-    /// Arms a timer that exists, a delay after a time.
+    /// Arms an existing timer, which is then due a delay after a given time.
     fn tw_sched_arm_since(sched: *mut tw_sched, id: u64, since_ns: u64, delay_ms: i64) -> c_int {
         arm(sched, id, since(since_ns, delay_ms))
     }
 
-    /// Arms a timer that exists.
+    /// Arms an existing timer with a timing.
     fn tw_sched_arm_timing(sched: *mut tw_sched, id: u64, asked: *const tw_timing) -> c_int {
         // SAFETY: the header's contract.
         arm(sched, id, unsafe { borrowed(asked) }.and_then(timing))
@@ -201,31 +201,31 @@ exported!(
         })
     }
 
-    /// Cancels a timer without waiting for its callback.
+    /// Cancels a timer without waiting for the end of its callback.
     fn tw_sched_cancel_async(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.cancel(id))))
     }
 
-    /// Cancels a timer, and waits for its callback.
+    /// Cancels a timer, and waits for the end of its callback.
     fn tw_sched_cancel_sync(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| {
             with!(sched, scheduler => scheduler.cancel_sync(id)).map_err(|_| code::DEADLOCK)
         })
     }
 
-    /// Ends a timer, even a kept one, without waiting for its callback.
+    /// Removes a timer, even if it is kept, without waiting for the end of its callback.
     fn tw_sched_shutdown_async(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| Ok(with!(sched, scheduler => scheduler.shutdown_timer(id))))
     }
 
-    /// Ends a timer, even a kept one, and waits for its callback.
+    /// Removes a timer, even if it is kept, and waits for the end of its callback.
     fn tw_sched_shutdown_sync(sched: *mut tw_sched, id: u64) -> c_int {
         cancel(sched, id, |sched, id| {
             with!(sched, scheduler => scheduler.shutdown_timer_sync(id)).map_err(|_| code::DEADLOCK)
         })
     }
 
-    /// Ends every timer with a token.
+    /// Removes every timer that has the token.
     fn tw_sched_shutdown_token(sched: *mut tw_sched, token: *const c_void, running: *mut u64) -> isize {
         answer::count(|| {
             aligned(running)?;

@@ -1,12 +1,13 @@
-//! The node that a C program embeds in its own structs: one size for all families.
+//! The timer that a C program embeds in its own structs. It has the same size for all families.
 //!
 //! ```text
 //!   tw_timer   | body: Timer<F, ()> of the family that had it last | mark |
 //! ```
-//! The mark says that the body is a timer, of which family, and at what address. A mark of 0 says
-//! that the body is not a timer yet. A timer that leaves a queue can therefore be inserted into a
-//! queue of another family. Most memory that was never initialized is refused. The mark also
-//! distinguishes a copy of a pending timer from the timer itself.
+//! The mark says that the body is a timer, to which family it belongs, and at which address it was
+//! initialized. If the mark is 0, the body is not a timer yet. Because the mark has the family, a
+//! timer that has left a queue can be inserted into a queue of another family. Because of the mark,
+//! most memory that was never initialized is refused, and a copy of a pending timer is
+//! distinguished from the timer itself.
 
 use core::ffi::c_int;
 use core::pin::Pin;
@@ -37,9 +38,10 @@ fn mark(at: *const tw_timer, number: c_int) -> u64 {
 
 /// The contents of a body.
 enum Body {
-    /// Not a timer yet, or the bytes of a timer that was not pending when it was moved here.
+    /// The body is not a timer yet, or has the bytes of a timer that was not pending when it was
+    /// copied here.
     Fresh,
-    /// A timer of the family with this number.
+    /// The body is a timer of the family with this number.
     Of(c_int),
 }
 
@@ -71,7 +73,7 @@ fn body(timer: *const tw_timer) -> Result<Body, c_int> {
     if copied == Some(false) { Ok(Body::Fresh) } else { Err(code::INVALID) }
 }
 
-/// Asserts that a timer of family `F` fits in a body.
+/// Asserts at compile time that a timer of family `F` fits into a body.
 const fn fits<F: Known>() {
     assert!(size_of::<Timer<F, ()>>() <= 6 * 8 && align_of::<Timer<F, ()>>() <= align_of::<tw_timer>());
 }
@@ -79,11 +81,11 @@ const fn fits<F: Known>() {
 /// Returns the timer of family `F` in the body.
 ///
 /// # Safety
-/// The mark says that the body is a timer of family `F`.
+/// According to the mark, the body is a timer of family `F`.
 unsafe fn node<F: Known>(timer: *mut tw_timer) -> &'static Timer<F, ()> {
     const { fits::<F>() };
-    // `of` later creates the caller's pointer from the address. The exposed provenance allows that
-    // pointer to access the caller's whole struct.
+    // `of` later computes the caller's pointer from the address. Because the provenance is exposed
+    // here, that pointer can access the caller's whole struct.
     let _ = timer.expose_provenance();
     // SAFETY: 1. Initialized, as the mark says. 2. Aligned and not null, as `body` has seen. 3. It
     // lives for as long as it is pending and for the rest of this call, by the header's contract.
@@ -111,7 +113,7 @@ pub(crate) fn offered<F: Known>(timer: *mut tw_timer) -> Result<Pin<&'static Tim
     Ok(unsafe { Pin::new_unchecked(node) })
 }
 
-/// Returns a timer that can be pending in a queue of family `F`.
+/// Returns a timer that the caller claims to be pending in a queue of family `F`.
 pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, F, ()>, c_int> {
     match body(timer)? {
         // SAFETY: the mark says so.
@@ -121,25 +123,25 @@ pub(crate) fn known<F: Known>(timer: *mut tw_timer) -> Result<TimerRef<'static, 
     }
 }
 
-/// Returns whether a timer is pending. `number` is the family in its mark.
+/// Returns whether a timer is pending. `number` is the number of the family in its mark.
 fn linked(timer: *mut tw_timer, number: c_int) -> bool {
     // SAFETY: the mark says that the body is a timer of that family.
     with_family!(number, F => unsafe { node::<F>(timer) }.is_linked()).unwrap_or(false)
 }
 
-/// Returns the caller's pointer to a node that was inserted.
+/// Returns the caller's pointer to an inserted timer.
 pub(crate) fn of<F: Known>(node: TimerRef<'static, F, ()>) -> *mut tw_timer {
     core::ptr::with_exposed_provenance_mut(core::ptr::from_ref(node.get()).addr())
 }
 
 exported!(
-    /// Initializes a timer that is not pending, whatever the memory held before.
+    /// Initializes a timer that is not pending, whatever the memory contained before.
     fn tw_timer_init(timer: *mut tw_timer) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::fresh(timer, tw_timer { body: [0; 6], mark: 0 }) }
     }
 
-    /// Whether a timer is pending.
+    /// Returns whether a timer is pending.
     fn tw_timer_is_linked(timer: *const tw_timer) -> c_int {
         answer::code(|| match body(timer)? {
             Body::Fresh => Ok(0),

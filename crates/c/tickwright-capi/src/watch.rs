@@ -15,7 +15,7 @@ use crate::job::{TW_STATE_IDLE, TW_STATE_PENDING, TW_STATE_RUNNING, refused};
 /// The number of a timer's state.
 pub type tw_state = c_int;
 
-/// What the scheduler knows of a timer.
+/// The information that a scheduler has about a timer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_sched_info {
@@ -25,15 +25,15 @@ pub struct tw_sched_info {
     pub id: u64,
     /// The `int` id.
     pub int_id: c_int,
-    /// `TW_STATE_...`.
+    /// The state, which is one of `TW_STATE_...`.
     pub state: tw_state,
     /// When the timer is due, in ns.
     pub due_ns: u64,
-    /// The period or delay of the timer, in ns.
+    /// The period of the timer, or its delay if it has no period, in ns.
     pub interval_ns: u64,
-    /// The caller's token.
+    /// The token that the caller has set for the timer.
     pub token: *const c_void,
-    /// The callback's data, or null while the callback runs.
+    /// The data for the callback, or null while the callback runs.
     pub data: *mut c_void,
 }
 
@@ -43,17 +43,17 @@ pub struct tw_sched_info {
 pub struct tw_sched_counts {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// The number of timers.
+    /// The number of timers that exist.
     pub timers: u64,
     /// The number of pending timers.
     pub pending: u64,
-    /// The largest number of timers at one time.
+    /// The largest number of timers that existed at one time.
     pub high_water: u64,
     /// How often a timer was armed.
     pub armed: u64,
     /// The number of callbacks that ran.
     pub fired: u64,
-    /// The number of timers that were cancelled while pending.
+    /// The number of pending timers that were cancelled.
     pub canceled: u64,
     /// The number of missed periods.
     pub overruns: u64,
@@ -118,11 +118,11 @@ fn nanoseconds(span: Duration) -> u64 {
 /// The caller's data pointer, as `inspect` returns it.
 struct Data(*mut c_void);
 
-/// Writes the result of `tell` for the due time of a pending timer. Returns 1, or 0 if the timer is
-/// not pending.
+/// If a timer is pending, calls `tell` with its due time and writes the result to `place`. Returns
+/// 1, or 0 if the timer is not pending.
 ///
 /// # Safety
-/// `place` is null, or may be written.
+/// `place` is null or writable.
 unsafe fn pending<T>(
     sched: *const tw_sched,
     id: u64,
@@ -143,7 +143,7 @@ unsafe fn pending<T>(
 }
 
 exported!(
-    /// What the scheduler knows of a timer.
+    /// Writes the information that a scheduler has about a timer.
     fn tw_sched_find(sched: *const tw_sched, id: u64, info: *mut tw_sched_info) -> c_int {
         let inspect = || {
             let (sched, id) = timer(sched, id)?;
@@ -183,7 +183,7 @@ exported!(
         unsafe { pending(sched, id, due_ns, |_, due| due.as_nanos()) }
     }
 
-    /// Writes how long it takes until a timer is due.
+    /// Writes the time until a timer is due.
     fn tw_sched_remaining(sched: *const tw_sched, id: u64, ms: *mut i64) -> c_int {
         // SAFETY: 1. The header's contract. 2. The number of ms fits an `i64`, since 2^64 ns are
         // fewer ms.
@@ -231,7 +231,7 @@ exported!(
         })
     }
 
-    /// Writes the counters as text, in total and by call site.
+    /// Writes the counters of the scheduler and the counters of each call site as text.
     fn tw_sched_report(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> isize {
         answer::count(|| {
             let report = with!(shared(sched)?, scheduler => scheduler.try_report()).map_err(refused)?;
@@ -240,7 +240,7 @@ exported!(
         })
     }
 
-    /// Verifies the scheduler.
+    /// Checks the structure of the scheduler.
     fn tw_sched_check(sched: *const tw_sched, text: *mut c_char, bytes: usize) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::verdict(text, bytes, || Ok(with!(shared(sched)?, scheduler => scheduler.check()))) }

@@ -1,9 +1,10 @@
-//! Verifies that the ABI of both libraries matches the record in `abi/`. The record has functions
-//! with their types, sizes and offsets of structs, and numbers of enums and macros.
+//! Checks that the ABI of both libraries matches the record in `abi/`. The record contains the
+//! functions with their types, the sizes and offsets of structs, and the numbers of enums and
+//! macros.
 //!
-//! The file of a SONAME only grows. If a line is changed or removed, the library needs another
-//! SONAME, because programs are linked to the old one. To add new lines, run `TICKWRIGHT_ABI=save
-//! cargo test -p tickwright-capi --test abi`.
+//! The record for a SONAME only grows. If a line of it must be changed or removed, the library
+//! needs another SONAME, because existing programs rely on that line. To add new lines, run
+//! `TICKWRIGHT_ABI=save cargo test -p tickwright-capi --test abi`.
 #![cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 
 use core::fmt::Write;
@@ -16,7 +17,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A header without its comments.
+/// Returns a header without its comments.
 fn code(header: &str) -> String {
     let mut rest = header;
     let mut code = String::new();
@@ -27,7 +28,7 @@ fn code(header: &str) -> String {
     code + rest
 }
 
-/// The text between the braces of each `typedef KIND name {..} name;`, by name.
+/// Returns the name of each `typedef KIND name {..} name;` and the text between its braces.
 fn bodies<'c>(code: &'c str, kind: &str) -> Vec<(&'c str, &'c str)> {
     let begun = format!("typedef {kind} ");
     code.split(&begun)
@@ -39,7 +40,7 @@ fn bodies<'c>(code: &'c str, kind: &str) -> Vec<(&'c str, &'c str)> {
         .collect()
 }
 
-/// The last word of a declaration: its name, without brackets.
+/// Returns the name in a declaration, which is its last word, without brackets.
 fn name(declaration: &str) -> &str {
     let declaration = declaration.split('[').next().unwrap().trim();
     declaration.rsplit([' ', '*']).next().unwrap()
@@ -49,8 +50,8 @@ fn name(declaration: &str) -> &str {
 fn program(code: &str) -> String {
     let mut c = String::from("#include <stdio.h>\n#include <tickwright.h>\nint main(void)\n{\n");
     for (of, body) in bodies(code, "struct") {
-        // A struct that starts with its size grows by fields, which are separate lines. The size of
-        // the struct determines its fields only if its last field ends exactly there.
+        // A struct whose first field is its size can get more fields, so its size is not recorded.
+        // Instead the program asserts that its last field ends exactly at the end of the struct.
         if body.trim_start().starts_with("size_t size;") {
             let last = name(body.trim_end().strip_suffix(';').unwrap().rsplit(';').next().unwrap());
             writeln!(
@@ -90,7 +91,7 @@ fn program(code: &str) -> String {
     c + "return 0;\n}\n"
 }
 
-/// Functions and types of callbacks, each on one line.
+/// Returns the functions and the callback types of a header, each on one line.
 fn prototypes(code: &str) -> impl Iterator<Item = String> {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let functions = code
@@ -106,7 +107,7 @@ fn prototypes(code: &str) -> impl Iterator<Item = String> {
     functions.chain(callbacks)
 }
 
-/// Returns the ABI of the library with these headers.
+/// Returns the ABI that these headers declare.
 fn abi(headers: &[&str]) -> BTreeSet<String> {
     let texts =
         headers.iter().map(|name| fs::read_to_string(here(&format!("include/tickwright/{name}.h"))).unwrap());

@@ -1,8 +1,8 @@
-//! Verifies that the headers match the libraries: the same functions with the same signatures, and
-//! the same numbers, sizes and offsets.
+//! Checks that the headers match the libraries: they must have the same functions with the same
+//! signatures, and the same numbers, sizes and offsets.
 //!
-//! The tests read Rust's side from the sources and translate it type by type. A C compiler then
-//! compares both sides.
+//! The tests read the declarations from the Rust sources, and translate each type to C. A C
+//! compiler then compares them with the headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,14 +24,14 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// All headers, each with its name.
+/// Returns all headers, each with its name.
 fn headers() -> Vec<(String, String)> {
     let parts = fs::read_dir(here("include/tickwright")).unwrap().map(|file| file.unwrap().path());
     let files = parts.chain([here("include/tickwright.h")]);
     files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }
 
-/// The lines of code in a folder and the folders below it.
+/// Returns the lines of code in a folder and its subfolders.
 fn lines_of_code(folder: &Path) -> Vec<String> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let of = |path: PathBuf| {
@@ -44,15 +44,15 @@ fn lines_of_code(folder: &Path) -> Vec<String> {
     paths.flat_map(of).collect()
 }
 
-/// All sources of both libraries in one text, with single spaces, so that line breaks do not
-/// matter.
+/// Returns all sources of both libraries as one text. All white space is replaced by single spaces,
+/// so that line breaks do not matter.
 fn sources() -> String {
     let lines =
         ["src", "../../threads/tickwright-threads-capi/src"].map(|folder| lines_of_code(&here(folder)));
     lines.concat().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the C name of a Rust type. A type of the library has one name in both languages.
+/// Returns the C name of a Rust type. A type of the library has the same name in both languages.
 fn c_type(rust: &str) -> String {
     let rust = rust.trim();
     for (pointer, c) in [("*mut ", " *"), ("*const ", " const *")] {
@@ -75,7 +75,7 @@ fn c_type(rust: &str) -> String {
     .to_owned()
 }
 
-/// The parameters of a signature as C writes them, and its result.
+/// Converts a signature to C. Returns the parameters and the result type.
 fn c_signature(signature: &str) -> (String, String) {
     let (parameters, rest) = signature.split_once(')').unwrap();
     let types: Vec<String> = parameters
@@ -87,8 +87,8 @@ fn c_signature(signature: &str) -> (String, String) {
     (if types.is_empty() { "void".to_owned() } else { types.join(", ") }, result)
 }
 
-/// The declarations of exported functions. They are written directly or in `exported!`, whose own
-/// definition is not a function.
+/// Returns the declarations of exported functions, which are written directly or inside of
+/// `exported!`. The definition of `exported!` itself is skipped.
 fn exported(sources: &str) -> impl Iterator<Item = &str> {
     let alone = sources.split("#[unsafe(no_mangle)] ").skip(1);
     let alone = alone.map(|piece| piece.split_once("extern \"C\" fn ").unwrap().1);
@@ -96,7 +96,7 @@ fn exported(sources: &str) -> impl Iterator<Item = &str> {
     alone.filter(|declared| !declared.starts_with('$')).chain(blocks.flat_map(|block| block.split("} fn ")))
 }
 
-/// The exported functions: name, and the C type of a pointer to the function.
+/// Returns the exported functions, each with the C type of a pointer to it.
 fn functions(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for declared in exported(sources) {
@@ -107,7 +107,7 @@ fn functions(sources: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The types of callbacks: name, and the C type.
+/// Returns the callback types, each with its C type.
 fn callbacks(sources: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for piece in sources.split("pub type tw_").skip(1) {
@@ -126,7 +126,7 @@ fn callbacks(sources: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The functions that a header declares, each with the comment before it.
+/// Returns the functions that a header declares, each with the comment before it.
 fn declared(header: &str) -> Vec<(String, &str)> {
     let mut found = Vec::new();
     for (at, _) in header.match_indices("\nTW_API ") {
@@ -269,7 +269,7 @@ fn headers_and_libraries_have_the_same_functions() {
     assert_eq!(theirs, ours);
 }
 
-/// The codes of a comment: `-EINVAL` and so on, in its lists and its text.
+/// Returns the codes in a comment, such as `-EINVAL`, from its lists and its text.
 fn codes(comment: &str) -> impl Iterator<Item = &str> {
     comment.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|word| word.starts_with("-E"))
 }
@@ -294,7 +294,7 @@ fn every_comment_has_its_results_and_its_threads() {
     }
 }
 
-/// The functions of the headers with each of these codes that their comments list.
+/// Returns each function of the headers with each code that its comment lists.
 fn refusals_of_headers() -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     for (_, header) in headers() {
@@ -306,8 +306,8 @@ fn refusals_of_headers() -> BTreeSet<(String, String)> {
     found
 }
 
-/// The rows `{ "tw_function", CODE }` of the C tests. Each test fails if one of its rows does not
-/// occur: see `ctest/refusals.h`.
+/// Returns the rows `{ "tw_function", CODE }` of the C tests. A C test fails if a function never
+/// returns the code of a row. See `ctest/refusals.h`.
 fn refusals_of_tests() -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     for file in fs::read_dir(here("ctest")).unwrap().map(|file| file.unwrap().path()) {
@@ -356,8 +356,8 @@ fn no_line_of_a_header_is_longer_than_100_columns() {
     }
 }
 
-/// Programs that a compiler must accept. Each comes with a mistake that makes the compiler reject
-/// it.
+/// Programs that a compiler must accept, each with a replacement that is a mistake. The compiler
+/// must reject the program after the replacement.
 const MISTAKES: &[(&str, &str)] = &[
     ("size_t bytes(void) { return tw_queue_bytes(TW_FAMILY_LIST, 0); }", "TW_FAMILY_LIST=>TW_CLOCK_VIRTUAL"),
     (
@@ -389,7 +389,7 @@ fn mistakes_with_types_do_not_compile() {
     }
 }
 
-/// Returns whether a compiler accepts a text without a warning, and what the compiler printed.
+/// Returns whether a compiler accepts a text without warnings, and the output of the compiler.
 fn compiles(text: &str, language: &[&str]) -> (bool, String) {
     use core::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

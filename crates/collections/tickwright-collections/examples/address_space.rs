@@ -1,5 +1,5 @@
-//! The mappings of a process by address: finds the mapping of an address, and a gap for a new
-//! mapping.
+//! The mappings of a process, ordered by address. The example finds the mapping that contains an
+//! address, and a gap for a new mapping.
 //!
 //! ```text
 //! cargo run -p tickwright-collections --example address_space
@@ -27,7 +27,7 @@ fn main() -> Result<(), DictError> {
         space.insert(Mapping { start, len, name })?;
     }
 
-    // An address can belong only to the last mapping that begins at or before it.
+    // An address can belong only to the last mapping that begins at or before the address.
     let at = |address: u64| {
         let mapping = space.get(space.find_leq(&address)?).ok()?;
         (address < mapping.end()).then_some(mapping.name)

@@ -31,13 +31,15 @@ use tickwright_nodes::hook::Claimed;
 use tickwright_nodes::{Violation, error_texts};
 pub(crate) use tree::DictRecord;
 
-/// Returns the key of a `T`, and compares two keys. The user supplies it.
+/// A trait that returns the key of an object of type `T` and compares two keys. The user implements
+/// it.
 ///
-/// The order must be total, and the key of an entry must not change unless [`Dictionary::rekeyed`]
-/// follows. [`Dictionary`] documents what happens otherwise. Never subtract keys to compare them:
-/// the difference of two wide integers overflows.
+/// The order must be total. When the key of an entry has changed, the caller must call
+/// [`Dictionary::rekeyed`]. [`Dictionary`] documents what happens otherwise. Never subtract keys to
+/// compare them, because the difference of two wide integers can overflow.
 pub trait KeyOrder<T> {
-    /// The key: a number, a reference into the object, or a tuple of them.
+    /// The type of the key: a number, a reference into the object, or a tuple of numbers and
+    /// references.
     type Key<'k>
     where
         Self: 'k,
@@ -50,8 +52,8 @@ pub trait KeyOrder<T> {
     fn compare(&self, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// The order of the values that a function returns for objects: a [`KeyOrder`] in one word, for
-/// keys that are not references.
+/// A [`KeyOrder`] for keys that are not references: the function `F` returns the key of an object,
+/// and the keys are compared by `Ord`.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};
@@ -90,13 +92,13 @@ impl<T, K: Ord, F: Fn(&T) -> K> KeyOrder<T> for By<F> {
     }
 }
 
-/// An order whose keys are plain values, which can be copied out of the objects. Maps and B-trees
-/// keep such copies in their nodes.
+/// An order whose keys are plain values that can be copied out of the objects. Maps and B-trees
+/// store such copies in their nodes.
 pub trait PlainKey<T>: KeyOrder<T> {
-    /// The type of the copy. Its `Ord` is the order of the keys.
+    /// The type of the copied key. Its `Ord` is the order of the keys.
     type Plain: Copy + Ord + fmt::Debug;
 
-    /// Returns the copy of a key.
+    /// Returns a copy of the key.
     fn plain(&self, key: &Self::Key<'_>) -> Self::Plain;
 }
 
@@ -112,7 +114,7 @@ impl<T, K: Copy + Ord + fmt::Debug, F: Fn(&T) -> K> PlainKey<T> for By<F> {
 /// The key type of a dictionary.
 pub type KeyOf<'k, D> = <<D as Dictionary>::Order as KeyOrder<<D as Dictionary>::Object>>::Key<'k>;
 
-/// The search condition: which entry to look for.
+/// The condition of a search, which determines the entry that the search returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Seek {
     /// The first entry with the key.
@@ -129,14 +131,14 @@ pub enum Seek {
     Lt,
 }
 
-/// A dictionary that owns its objects, and can make room in advance.
+/// A dictionary that owns its objects and can reserve room in advance.
 pub trait Reserve: Dictionary {
     /// Makes room for `additional` more entries, so that none of the next `additional` inserts is
     /// refused with [`DictError::Full`].
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for these entries, or when the dictionary's
-    /// bound is lower.
+    /// bound does not allow this many.
     fn reserve(&mut self, additional: usize) -> Result<(), DictError>;
 }
 
@@ -144,24 +146,24 @@ pub trait Reserve: Dictionary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DictError {
-    /// A bounded dictionary is full, or a growing dictionary got no memory.
+    /// A bounded dictionary is full, or there is no memory for a dictionary to grow.
     Full,
     /// The object's link is already in this dictionary.
     AlreadyLinked,
-    /// The object's link, or an entry or hint, belongs to another dictionary.
+    /// The object's link, the entry or the hint belongs to another dictionary.
     WrongDictionary,
     /// The entry or hint was removed, or was never in the dictionary.
     Stale,
     /// The appended key is less than the last key, or the prepended key is not less than the first
     /// key.
     OutOfOrder,
-    /// The link is not inside the object, or its offset differs from that in the dictionary's other
+    /// The link is not inside the object, or is at another offset than in the dictionary's other
     /// objects.
     WrongLink,
-    /// All 2^31 - 1 identities of this process are used up.
+    /// All 2^31 - 1 dictionary identities of this process are used up.
     NoIdentity,
-    /// This kind of dictionary lacks the operation: for instance, an unordered dictionary has no
-    /// neighbors. No dictionary of this crate returns it.
+    /// This kind of dictionary does not have the operation. An unordered dictionary, for example,
+    /// has no neighbors. No dictionary of this crate returns this error.
     NotOffered,
 }
 
@@ -195,7 +197,7 @@ impl From<Full> for DictError {
     }
 }
 
-/// A refused insert. The error returns the value unharmed.
+/// The error of a refused insert, which contains the unchanged value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotInserted<V, E = DictError> {
     /// The reason for the refusal.
@@ -204,7 +206,7 @@ pub struct NotInserted<V, E = DictError> {
     pub value: V,
 }
 
-/// Shows only the reason, so that objects need not be `Debug` for an `unwrap`.
+/// Shows only the reason, so that a program can call `unwrap` although the objects are not `Debug`.
 impl<V, E: fmt::Debug> fmt::Debug for NotInserted<V, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NotInserted").field("reason", &self.reason).finish_non_exhaustive()
@@ -225,13 +227,15 @@ impl<V> From<NotInserted<V>> for DictError {
     }
 }
 
-/// A collection of objects in the order of their keys; equals stand in the order of their arrival.
+/// A collection of objects in the order of their keys. Objects with equal keys are in the order of
+/// their arrival.
 ///
 /// An object has a key. A [`KeyOrder`] returns the key of an object and compares two keys. The
-/// dictionary is a balanced tree, whose nodes are also linked in a list in order. [`HookDict`]
-/// links objects through [`Link`]s inside them and never allocates. An object with two links can be
-/// in two dictionaries. [`SlabDict`] owns its objects. The balance is a parameter: [`RedBlack`] by
-/// default, or [`Avl`](crate::Avl). [`tickwright_nodes::tree`] does the linking and balancing.
+/// dictionary is a balanced tree, whose nodes are also linked in an ordered list. [`HookDict`]
+/// links objects through the [`Link`]s that they contain, and never allocates. An object with two
+/// links can be in two dictionaries. [`SlabDict`] owns its objects. The kind of balance is a type
+/// parameter: [`RedBlack`] by default, or [`Avl`](crate::Avl). [`tickwright_nodes::tree`]
+/// implements linking and balancing.
 ///
 /// ```
 /// use core::cmp::Ordering;
@@ -278,38 +282,38 @@ impl<V> From<NotInserted<V>> for DictError {
 /// # Ok::<(), tickwright_collections::DictError>(())
 /// ```
 ///
-/// A hint is an entry from which to start a search. Every entry leads to the correct result, and a
-/// near entry leads to it sooner.
+/// A hint is an entry at which a search starts. A search finds the correct result from any hint,
+/// and finds it sooner if the hint is near the result.
 ///
 /// # Invariants
-/// 1. Every node but the root is a child of its `up`, and of no other; the root has no `up`
-///    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of reachable nodes is
-///    the number of entries ([`Violation::Count`]).
-/// 2. From left to right, no key is greater than the next key ([`Violation::Order`]). Equals stand
-///    in the order of their arrival, because an insert places a node to the right of its equals,
-///    and rotations keep the order.
-/// 3. The list holds the nodes in the order of the tree, and each node points at its neighbors
-///    ([`Violation::BackLink`]). The ends of the list are the first node, which has no predecessor,
-///    and the last node, which has no successor ([`Violation::Head`]).
-/// 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). From
-///    any node, each path down to a missing child passes the same number of black nodes
+/// 1. Every node except the root is a child of exactly one node, its `up`; the root has no `up`
+///    ([`Violation::BackLink`], [`Violation::Head`] for the root). The number of nodes that can be
+///    reached from the root is the number of entries ([`Violation::Count`]).
+/// 2. From left to right, no key is greater than the next key ([`Violation::Order`]). Entries with
+///    equal keys are in the order of their arrival, because an insert places a node to the right of
+///    the nodes with an equal key, and rotations do not change the order.
+/// 3. The list has the nodes in the order of the tree, and each node points at its neighbors in the
+///    list ([`Violation::BackLink`]). One end of the list is the first node, which has no
+///    predecessor. The other end is the last node, which has no successor ([`Violation::Head`]).
+/// 4. Red-black: the root is black, and no red node has a red child ([`Violation::RedRed`]). All
+///    paths from a node down to a missing child pass the same number of black nodes
 ///    ([`Violation::BlackHeight`]).
-/// 5. AVL: each node's balance factor is the difference of the heights, and is -1, 0 or 1
-///    ([`Violation::Balance`]).
-/// 6. Slab: exactly the linked cells are live, and the free list holds the others
-///    ([`Violation::Storage`]). Hooks: each linked node carries this dictionary's identity
-///    ([`Violation::Owner`]).
+/// 5. AVL: each node's balance factor is the difference of the heights of its subtrees, and is -1,
+///    0 or 1 ([`Violation::Balance`]).
+/// 6. Slab: exactly the linked cells are live, and all other cells are on the free list
+///    ([`Violation::Storage`]). Hooks: the owner word of each linked node has this dictionary's
+///    identity ([`Violation::Owner`]).
 ///
-/// The order of arrival of equals is not recorded anywhere, so `check` cannot verify it; the
-/// conformance suite verifies it with a model.
+/// Nothing records the order in which entries with equal keys arrived, so `check` cannot verify
+/// this order. The conformance suite verifies it with a model.
 ///
-/// **When user code misbehaves.** Key getter, comparator and link getter run before the first link
-/// write of an operation, while the dictionary is consistent. If one of them panics, the dictionary
-/// has not changed. (An object that should have been inserted into a slab is dropped.) If the
-/// comparator contradicts itself, or a key was changed without [`Dictionary::rekeyed`], entries
-/// stand in the wrong place and searches can miss them. Links, counts and balance stay correct,
-/// nothing loops, and every entry can still be removed. `check` reports [`Violation::Order`] where
-/// neighbors are out of order.
+/// **When user code misbehaves.** The key getter, the comparator and the link getter run before the
+/// first link write of an operation, while the dictionary is consistent. If one of these functions
+/// panics, the dictionary has not changed. (If the operation was an insert into a slab, the object
+/// is dropped.) Entries can be in wrong places, where searches can miss them, if the comparator
+/// contradicts itself or a key was changed without [`Dictionary::rekeyed`]. Even then links, counts
+/// and balance stay correct, nothing loops, and every entry can still be removed. `check` reports
+/// [`Violation::Order`] if two neighbors are out of order.
 ///
 /// # Layout
 /// ```text
@@ -325,8 +329,8 @@ impl<V> From<NotInserted<V>> for DictError {
 ///     (10)->(12)'->(30)->...     is between the two, in two comparisons
 /// ```
 /// The distance from the start of the object to the link is the same for all objects of a
-/// dictionary, so a link needs no pointer back to its object. A slab keeps object and record in one
-/// cell, because a search reads both.
+/// dictionary, so a link needs no pointer to its object. A slab stores an object and its record in
+/// the same cell, because a search reads both.
 ///
 /// # Costs
 /// | operation | worst | usual | comparisons |
@@ -340,30 +344,32 @@ impl<V> From<NotInserted<V>> for DictError {
 /// | range, k entries | O(log n + k) | the same | as two finds, plus 1 |
 /// | check | O(n) | O(n) | n - 1 |
 ///
-/// The removal of a node from an AVL tree can rotate at every level. Bytes per entry are listed
-/// above. A hook dictionary never allocates; a slab allocates only when it grows.
+/// The removal of a node from an AVL tree can rotate at every level. The number of bytes per entry
+/// is listed under *Layout*. A hook dictionary never allocates; a slab dictionary allocates only
+/// when it grows.
 ///
 /// # Choose when
-/// - objects must be found by key or by range (such as the last object at or below an address), or
-///   visited in order, and must not be copied or moved;
+/// - objects must be found by key or by range (for example, the last object at or below an
+///   address), or must be visited in order, and cannot be copied or moved;
 /// - no allocation is allowed, or an object must be in several dictionaries at once;
-/// - keys arrive nearly in order: with hints and append, an insert makes O(1) comparisons.
+/// - keys arrive nearly in order, so that an insert with a hint, or an append, makes O(1)
+///   comparisons.
 ///
 /// # Avoid when
-/// - order does not matter: a hash map looks up in O(1);
-/// - there are many small entries, which are looked up far more often than they change: a B-tree's
-///   nodes hold many keys on one cache line;
-/// - the objects are timers: a timer queue keeps the key in its record and has the operations for
-///   it.
+/// - the order does not matter: a look-up in a hash map takes O(1);
+/// - there are many small entries, which are looked up far more often than they change: a B-tree
+///   has many keys on one cache line;
+/// - the objects are timers: a timer queue stores the expiry in the timer's record, and has the
+///   operations that timers need.
 ///
-/// In the worst case, an adversary chooses the keys, and a path has at most 2 log2(n + 1) nodes
-/// (AVL: 1.44 log2(n + 2)). Equal keys cost no more than other keys.
+/// Even if an adversary chooses the keys, a path has at most 2 log2(n + 1) nodes (AVL: 1.44
+/// log2(n + 2)). Operations on equal keys cost no more than operations on different keys.
 ///
 /// # References
 /// HelenOS `odict` (J. Svoboda, 2016), which replaced an AVL tree in its kernel in 2018. Guibas &
 /// Sedgewick, FOCS 1978. Adelson-Velsky & Landis, Doklady 1962. Perlis & Thornton, Symbol
-/// manipulation by threaded lists, CACM 1960, for threads. Guibas, McCreight, Plass & Roberts, STOC
-/// 1977, for searches from a finger.
+/// manipulation by threaded lists, CACM 1960, for the list through the tree. Guibas, McCreight,
+/// Plass & Roberts, STOC 1977, for searches from a hint.
 pub trait Dictionary {
     /// The type of the objects.
     type Object;
@@ -371,7 +377,8 @@ pub trait Dictionary {
     type Order: KeyOrder<Self::Object>;
     /// Names an object of the dictionary.
     type Entry: Copy + Eq + fmt::Debug;
-    /// The value that an insert takes and a removal returns: the object, or a reference to it.
+    /// The type of the value that an insert takes and a removal returns: the object, or a reference
+    /// to the object.
     type Value;
 
     /// Returns the order.
@@ -392,19 +399,21 @@ pub trait Dictionary {
     /// dictionary.
     fn get(&self, entry: Self::Entry) -> Result<&Self::Object, DictError>;
 
-    /// Inserts a value after all its equals. The search starts at `hint`, if there is one.
+    /// Inserts a value after all entries with an equal key. The search starts at `hint`, if there
+    /// is one.
     ///
     /// # Errors
-    /// [`NotInserted`] with the value: [`DictError::Full`], [`DictError::AlreadyLinked`],
-    /// [`DictError::WrongLink`], [`DictError::NoIdentity`]. For the hint: [`DictError::Stale`]. For
-    /// the hint or the value: [`DictError::WrongDictionary`].
+    /// [`NotInserted`] with the value and one of these reasons: [`DictError::Full`],
+    /// [`DictError::AlreadyLinked`], [`DictError::WrongLink`], [`DictError::NoIdentity`]. A wrong
+    /// hint causes [`DictError::Stale`]. A wrong hint or a wrong value causes
+    /// [`DictError::WrongDictionary`].
     fn insert_near(
         &mut self,
         hint: Option<Self::Entry>,
         value: Self::Value,
     ) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
-    /// Inserts a value after all its equals.
+    /// Inserts a value after all entries with an equal key.
     ///
     /// # Errors
     /// As [`insert_near`](Self::insert_near).
@@ -424,8 +433,8 @@ pub trait Dictionary {
     ///
     /// # Errors
     /// The errors of [`insert_near`](Self::insert_near), and [`DictError::OutOfOrder`] unless the
-    /// value's key is less than the first key. (A value with an equal key belongs after its
-    /// equals.)
+    /// value's key is less than the first key. (A value whose key equals the first key belongs
+    /// after that entry.)
     fn prepend(&mut self, value: Self::Value) -> Result<Self::Entry, NotInserted<Self::Value>>;
 
     /// Removes an entry and returns its value.
@@ -434,9 +443,9 @@ pub trait Dictionary {
     /// As [`get`](Self::get).
     fn remove(&mut self, entry: Self::Entry) -> Result<Self::Value, DictError>;
 
-    /// Moves an entry to the place where an insert would put it: after entries with an equal key.
-    /// Call this after you have changed the key of the entry. The entry stays valid. Returns
-    /// whether the entry had to move.
+    /// Moves an entry to the place that an insert would choose, which is after all entries with an
+    /// equal key. Call this function after you have changed the key of the entry. The entry stays
+    /// valid. Returns whether the entry had to move.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -460,10 +469,12 @@ pub trait Dictionary {
     /// As [`get`](Self::get).
     fn prev(&self, entry: Self::Entry) -> Result<Option<Self::Entry>, DictError>;
 
-    /// Looks up an entry. The search starts at `hint`, if there is one.
+    /// Returns the entry that `seek` describes for this key. The search starts at `hint`, if there
+    /// is one.
     ///
     /// # Errors
-    /// The errors of [`get`](Self::get), for the hint. Without a hint there are no errors.
+    /// The errors of [`get`](Self::get) when the hint is wrong. Without a hint, the call returns no
+    /// error.
     fn seek(
         &self,
         seek: Seek,
@@ -507,8 +518,8 @@ pub trait Dictionary {
         self.seek(Seek::Lt, key, None).ok()?
     }
 
-    /// Iterates over the entries between two keys, from both ends. An empty range yields no
-    /// entries.
+    /// Iterates over the entries between two keys. The iterator can be used from both ends. If
+    /// `from` is greater than `to`, it has no entries.
     fn range(&self, from: Bound<&KeyOf<'_, Self>>, to: Bound<&KeyOf<'_, Self>>) -> Range<'_, Self>
     where
         Self: Sized,
@@ -527,8 +538,8 @@ pub trait Dictionary {
                 Bound::Unbounded => true,
             }
         };
-        // Keeps the first entry only if it is within the other bound. The last entry of the range
-        // then does not come before the first.
+        // If the first entry is not within the other bound, the range is empty. Otherwise the last
+        // entry does not come before the first entry.
         let front = front.filter(within);
         let back = front.and_then(|_| match to {
             Bound::Included(key) => self.find_leq(key),
@@ -538,7 +549,7 @@ pub trait Dictionary {
         Range { dictionary: self, ends: front.zip(back) }
     }
 
-    /// Iterates over all entries in order, from both ends.
+    /// Iterates over all entries in order. The iterator can be used from both ends.
     fn iter(&self) -> Range<'_, Self>
     where
         Self: Sized,
@@ -552,16 +563,16 @@ pub trait Dictionary {
     /// Verifies every invariant of the structure in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found. A violation means that the user's order contradicts itself, a
-    /// key was changed without [`rekeyed`](Self::rekeyed), other code has overwritten memory, or
-    /// this library has a bug.
+    /// The first [`Violation`] found. A violation has one of four causes: the user's order
+    /// contradicts itself, a key was changed without [`rekeyed`](Self::rekeyed), other code has
+    /// overwritten memory, or this library has a bug.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// Iterates over entries in order: the result of [`Dictionary::range`] and [`Dictionary::iter`].
+/// An iterator over entries in order. [`Dictionary::range`] and [`Dictionary::iter`] return it.
 pub struct Range<'d, D: Dictionary> {
     dictionary: &'d D,
-    /// The next entry from the front and the next entry from the back.
+    /// The next entry from the front, and the next entry from the back.
     ends: Option<(D::Entry, D::Entry)>,
 }
 

@@ -11,25 +11,26 @@ use crate::NotInserted;
 /// The comparator of a [`Heap`], and the positions that its elements record. A function or closure
 /// `Fn(&T, &T) -> Ordering` is a `HeapOrder` that records no positions.
 pub trait HeapOrder<T> {
-    /// Compares the ranks of two elements. The greatest element leaves first.
+    /// Compares the ranks of two elements. The greatest element is popped first.
     fn compare(&self, a: &T, b: &T) -> Ordering;
 
-    /// Tells an element its position: 1 for the head, up to the heap's length, or 0 when the
-    /// element leaves. The call must not panic, and must not change the element's rank.
+    /// Stores the position of an element in the element itself. The position is between 1 (the
+    /// head) and the heap's length, or 0 when the element leaves the heap. The call must not panic,
+    /// and must not change the element's rank.
     fn placed(&self, element: &mut T, position: usize) {
         let _ = (element, position);
     }
 
-    /// Returns the position that [`placed`](Self::placed) recorded last, or `None` if elements
-    /// record nothing. An element that was never in a heap can return any number.
+    /// Returns the position that [`placed`](Self::placed) recorded last, or `None` if elements do
+    /// not record positions. For an element that was never in a heap, the result can be any number.
     fn position(&self, element: &T) -> Option<usize> {
         let _ = element;
         None
     }
 
-    /// Returns whether the two are the same element, not merely equal: by address, or by a number
-    /// that identifies the element. The heap calls it only if positions are recorded; otherwise any
-    /// result will do.
+    /// Returns whether `a` and `b` are the same element, and not only equal elements. Compare
+    /// addresses, or numbers that identify the elements. The heap calls this function only if
+    /// elements record positions.
     fn same(&self, a: &T, b: &T) -> bool;
 }
 
@@ -38,7 +39,7 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
         self(a, b)
     }
 
-    /// Never called: no positions are recorded.
+    /// Never called, because no positions are recorded.
     fn same(&self, _: &T, _: &T) -> bool {
         false
     }
@@ -59,7 +60,8 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Elements that are removed or change their rank need a cell for their position:
+/// If elements can be removed by reference or can change their rank, each element needs a cell for
+/// its position:
 ///
 /// ```
 /// use core::cell::Cell;
@@ -103,23 +105,25 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element
-/// leaves first, as in `std`'s `BinaryHeap`. It serves other work that is ordered by rank, such as
-/// requests. Equal elements leave in any order; if their order matters, the comparator must also
-/// compare an arrival number.
+/// A `Heap` is not a timer queue: it has no clock and no arrival numbers. Its greatest element is
+/// popped first, as in `std`'s `BinaryHeap`. Use a `Heap` for other work that is ordered by rank,
+/// such as requests. Equal elements are popped in any order. If their order matters, the comparator
+/// must also compare an arrival number.
 ///
 /// # Invariants
-/// 1. No element is greater than its parent; equal elements are fine ([`Violation::HeapOrder`]).
+/// 1. No element is greater than its parent, but an element and its parent can be equal
+///    ([`Violation::HeapOrder`]).
 /// 2. The recorded position of an element is its actual position ([`Violation::Position`]). An
 ///    element that was removed records 0.
 ///
 /// # User code
-/// The comparator runs before the first move, and [`HeapOrder::placed`] after the last. An
-/// operation first finds its path, and only compares meanwhile. The bits of the lower cell's number
-/// encode the path between two cells, so the path needs no storage. A comparator that panics leaves
-/// the heap as it was. A comparator that contradicts itself leaves every element in the heap once.
-/// A `placed` that panics leaves every element in the heap once, but some recorded positions are
-/// wrong. [`Heap::verify`] reports these positions, and removals by them are refused.
+/// An operation first finds the path along which elements must move, by comparisons only. Then the
+/// operation moves the elements, and finally it calls [`HeapOrder::placed`]. The bits of the lower
+/// position's number encode the path between two positions, so the path needs no storage. If the
+/// comparator panics, the heap has not changed. If the comparator contradicts itself, the heap
+/// still contains every element exactly once. If `placed` panics, the heap still contains every
+/// element exactly once, but some recorded positions are wrong. [`Heap::verify`] reports an element
+/// with a wrong position, and [`Heap::remove`] refuses to remove it.
 ///
 /// # Costs
 /// | operation | worst | usual |
@@ -128,18 +132,20 @@ impl<T, F: Fn(&T, &T) -> Ordering> HeapOrder<T> for F {
 /// | pop, remove, update | O(log n) | pop O(log n), the others O(1): most elements are leaves |
 /// | peek | O(1) | O(1) |
 ///
-/// A pop makes at most 2 log_2 n comparisons. Memory: the elements, in one array.
+/// A pop makes at most 2 log_2 n comparisons. The elements are in one array, and the heap needs no
+/// other memory.
 ///
-/// The timer heaps of `tickwright-core` have separate sifts, although they look similar. Those
-/// sifts compare numbers in the array, which cannot panic, so they move entries while they compare.
-/// This heap has to compare first, and therefore walks each path twice.
+/// The timer heaps of `tickwright-core` have their own sifts, although the code looks similar.
+/// Those sifts compare numbers in the array, which cannot panic, so they can move entries while
+/// they compare. This heap has to do all comparisons before the first move, and therefore walks
+/// each path twice.
 ///
 /// # References
 /// Williams, "Algorithm 232: Heapsort", CACM 1964. The operations are those of the heap that
-/// Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests. Until 2010,
-/// after a removal from the middle, the entry that filled the place could sink but never rise, so
-/// timers ran late. To this day that heap trusts the recorded index, so removing an element twice
-/// removes another element.
+/// Asterisk introduced in 2009 (`ast_heap_*`). Two faults of that heap became tests of this heap.
+/// Until 2010, after a removal from the middle, the entry that filled the place could sink but
+/// never rise, so timers ran late. That heap still trusts the recorded index, so removing an
+/// element twice removes another element.
 pub struct Heap<T, C: HeapOrder<T>> {
     /// The element at position `p` has index `p - 1`.
     elements: Vec<T>,
@@ -147,7 +153,7 @@ pub struct Heap<T, C: HeapOrder<T>> {
 }
 
 impl<T, C: HeapOrder<T>> Heap<T, C> {
-    /// Creates an empty heap. It allocates nothing before the first push.
+    /// Creates an empty heap. The heap allocates nothing before the first push.
     #[must_use]
     pub const fn new(order: C) -> Self {
         Self { elements: Vec::new(), order }
@@ -186,8 +192,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         self.elements.first()
     }
 
-    /// Returns the element at a position, counted as `placed` counts. The greatest element has
-    /// position 1; the others, up to `len`, are in no particular order. O(1).
+    /// Returns the element at a position, counted from 1 as in [`HeapOrder::placed`]. The greatest
+    /// element has position 1. The other elements, up to position `len`, are in no particular
+    /// order. O(1).
     #[must_use]
     pub fn at(&self, position: usize) -> Option<&T> {
         self.elements.get(position.checked_sub(1)?)
@@ -197,7 +204,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     ///
     /// # Errors
     /// [`HeapError::AlreadyIn`] when the element is in this heap at its recorded position,
-    /// [`HeapError::Full`] when there is no memory. The error returns the element.
+    /// [`HeapError::Full`] when there is no memory. The error contains the element.
     pub fn push(&mut self, element: T) -> Result<(), NotInserted<T, HeapError>> {
         if self.find(&element).is_ok() {
             return Err(NotInserted { reason: HeapError::AlreadyIn, value: element });
@@ -220,17 +227,17 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Removes and returns the element at the position that `element` records.
     ///
     /// # Errors
-    /// [`HeapError::Stale`] when the element records that it is in no heap, or records nothing at
-    /// all. [`HeapError::WrongHeap`] when another element is at the recorded position: `element` is
-    /// in another heap, or its record was overwritten.
+    /// [`HeapError::Stale`] when the recorded position is 0, or when elements do not record
+    /// positions. [`HeapError::WrongHeap`] when another element is at the recorded position,
+    /// because `element` is in another heap or its recorded position was overwritten.
     pub fn remove(&mut self, element: &T) -> Result<T, HeapError> {
         let position = self.find(element)?;
         self.take(position).ok_or(HeapError::Stale)
     }
 
     /// Moves an element whose rank has changed to its new place. The rank is read from the element
-    /// in the heap, which `element` only identifies. Call this before any other operation: all
-    /// other ranks must be the same as before.
+    /// in the heap, not from `element`, which only identifies it. Call this function before any
+    /// other operation, and before the rank of another element changes.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -241,7 +248,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// Removes every element, tells it position 0, and drops it. Keeps the heap's memory.
+    /// Removes every element, records position 0 in it, and drops it. The heap's memory is not
+    /// freed.
     pub fn clear(&mut self) {
         while let Some(mut element) = self.elements.pop() {
             self.order.placed(&mut element, 0);
@@ -251,8 +259,8 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     /// Verifies both invariants in O(n).
     ///
     /// # Errors
-    /// The first [`Violation`] found: a comparator contradicts itself, or other code has changed a
-    /// rank or a position.
+    /// The first [`Violation`] found. A violation means that the comparator contradicts itself, or
+    /// that other code has changed a rank or a position.
     pub fn verify(&self) -> Result<(), Violation> {
         for (position, element) in (1..).zip(&self.elements) {
             let above = self.at(position / 2);
@@ -266,7 +274,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Ok(())
     }
 
-    /// Returns the position that an element records, after verifying that the element is there.
+    /// Verifies that an element is at the position that it records, and returns the position.
     fn find(&self, element: &T) -> Result<usize, HeapError> {
         let position =
             self.order.position(element).filter(|&position| position > 0).ok_or(HeapError::Stale)?;
@@ -276,11 +284,11 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         }
     }
 
-    /// Removes the element at a position, which the last element then fills.
+    /// Removes the element at a position, and fills the position with the last element.
     fn take(&mut self, position: usize) -> Option<T> {
         self.at(position)?;
         let left = self.len() - 1;
-        // The new place of the last element, computed before the element moves.
+        // The new position of the last element is computed before the element moves.
         let to = match self.elements.last() {
             Some(last) if position <= left => Some(self.settled(position, last, left)),
             _ => None,
@@ -293,9 +301,9 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
         Some(taken)
     }
 
-    /// Returns the place for an element that starts at `from`, among the first `len` elements. Both
-    /// directions are needed, because the element that fills a place can come from another branch
-    /// and be greater than its new parent.
+    /// Returns the position to which an element at `from` must move, among the first `len`
+    /// elements. The element might have to sink or to rise, because the element that fills a
+    /// removed element's position can come from another branch and be greater than its new parent.
     fn settled(&self, from: usize, element: &T, len: usize) -> usize {
         match self.risen(from, element) {
             to if to == from => self.sunk(from, element, len),
@@ -339,12 +347,12 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 
     /// Moves the element at `from` to `to`, which must be above or below `from`. Each element on
-    /// the path between them moves by one place. Then all of these elements get their new
+    /// the path between them moves by one position. Finally all moved elements record their new
     /// positions.
     fn travel(&mut self, from: usize, to: usize) {
         let (top, bottom) = (from.min(to), from.max(to));
         let levels = bottom.ilog2() - top.ilog2();
-        // The path is `bottom`, `bottom >> 1`, ... up to `top`.
+        // The path consists of `bottom`, `bottom >> 1`, ... up to `top`.
         for step in 0..levels {
             let below = if from == bottom { step } else { levels - 1 - step };
             self.elements.swap((bottom >> below) - 1, (bottom >> (below + 1)) - 1);
@@ -356,7 +364,7 @@ impl<T, C: HeapOrder<T>> Heap<T, C> {
     }
 }
 
-/// Like [`Heap::clear`]: an element that outlives the heap records that it is in no heap.
+/// Does what [`Heap::clear`] does, so that an element that outlives the heap records position 0.
 impl<T, C: HeapOrder<T>> Drop for Heap<T, C> {
     fn drop(&mut self) {
         self.clear();
@@ -375,9 +383,9 @@ impl<T: fmt::Debug, C: HeapOrder<T>> fmt::Debug for Heap<T, C> {
 pub enum HeapError {
     /// There is no memory for another element.
     Full,
-    /// The element is in this heap already.
+    /// The element is already in this heap.
     AlreadyIn,
-    /// The element is in no heap, or does not record its position.
+    /// The element is not in a heap, or does not record its position.
     Stale,
     /// The element is in another heap.
     WrongHeap,

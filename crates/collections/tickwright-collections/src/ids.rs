@@ -1,4 +1,4 @@
-//! `Ids`: the id allocator, which keeps free ids as ranges in a dictionary.
+//! `Ids`: the id allocator, which stores free ids as ranges in a dictionary.
 
 use core::cmp::Ordering;
 use core::ops::RangeInclusive;
@@ -50,21 +50,23 @@ impl PlainKey<FreeRange> for ByFirst {
     }
 }
 
-/// Why a call was refused. Nothing has changed.
+/// Why a call was refused. When this error is returned, nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IdError {
     /// No id is free, or no free range is long enough.
     Exhausted,
-    /// The id, or an id of the range, is not taken: it was already given back, or never granted.
+    /// The id, or an id of the range, is not taken, because it was already given back or was never
+    /// granted.
     NotTaken,
     /// The id is already taken.
     Taken,
     /// The id is not one of this allocator's ids, or the range is empty or contains 0.
     OutOfRange,
-    /// No room for one more free range: the dictionary is bounded, or got no memory.
+    /// There is no room for one more free range, because the dictionary is bounded or there is no
+    /// memory.
     Full,
-    /// The dictionary refused a call that must succeed; [`Ids::check`] reports the reason.
+    /// The dictionary refused a call that must succeed. [`Ids::check`] reports the reason.
     Broken,
 }
 
@@ -84,12 +86,12 @@ impl From<DictError> for IdError {
     }
 }
 
-/// An id allocator, which keeps the free ids as ranges in a dictionary. It grants the smallest free
-/// id, or the lowest free range that is long enough.
+/// An id allocator, which stores the free ids as ranges in a dictionary. The allocator grants the
+/// smallest free id or, if a range is requested, the lowest free range that is long enough.
 ///
-/// No two free ranges touch or overlap, so there is at most one more free range than outstanding
-/// grants. A grant makes room for that many ranges, so returning one whole grant needs no memory
-/// and cannot fail.
+/// No two free ranges touch or overlap, so with n outstanding grants there are at most n + 1 free
+/// ranges. Each grant makes room for this many ranges, so giving back one whole grant needs no
+/// memory and cannot fail.
 ///
 /// ```
 /// use tickwright_collections::{IdError, Ids, SlabDict, ByFirst};
@@ -107,14 +109,14 @@ impl From<DictError> for IdError {
 /// | operation | worst | usual |
 /// |---|---|---|
 /// | `take`, `give`, `give_range`, `claim` | O(log f), f ranges | the same; `take`: no search |
-/// | `take_range` | O(f): walks to the first long enough range | O(1) if it is the first range |
+/// | `take_range` | O(f): walks to the first sufficient range | O(1) if it is the first range |
 /// | `is_taken` | O(log f) | the same |
 #[derive(Debug)]
 pub struct Ids<D> {
     free: D,
     all: FreeRange,
     taken: u64,
-    /// The number of calls that took ids, less the number of calls that gave ids back.
+    /// The number of calls that took ids, minus the number of calls that gave ids back.
     grants: usize,
     /// The number of free ranges for which the dictionary has room.
     room: usize,
@@ -124,12 +126,13 @@ impl<D> Ids<D>
 where
     D: Reserve<Object = FreeRange, Order = ByFirst, Value = FreeRange>,
 {
-    /// Creates an allocator for the range `ids`, all of them free, over the empty dictionary
-    /// `free`. A dictionary bounded to `n` entries is enough for `n - 2` grants.
+    /// Creates an allocator for the range `ids`, in which all ids are free. `free` must be an empty
+    /// dictionary. A dictionary that is bounded to `n` entries is enough for `n - 2` outstanding
+    /// grants.
     ///
     /// # Errors
     /// [`IdError::OutOfRange`] when `ids` is empty or starts at 0, which is never an id.
-    /// [`IdError::Broken`] when `free` is not empty. [`IdError::Full`].
+    /// [`IdError::Broken`] when `free` is not empty. [`IdError::Full`] when there is no room.
     pub fn new(mut free: D, ids: RangeInclusive<u64>) -> Result<Self, IdError> {
         let (first, last) = ids.into_inner();
         if first == 0 || first > last {
@@ -153,7 +156,7 @@ where
         self.free.len()
     }
 
-    /// Returns whether this id was granted and not given back.
+    /// Returns whether this id was granted and has not been given back.
     pub fn is_taken(&self, id: u64) -> bool {
         self.all.contains(id) && self.around(id).is_none()
     }
@@ -172,7 +175,7 @@ where
     /// Takes the lowest range of `count` free ids.
     ///
     /// # Errors
-    /// [`IdError::Exhausted`], [`IdError::Full`]; [`IdError::OutOfRange`] when `count` is 0.
+    /// [`IdError::Exhausted`] or [`IdError::Full`], or [`IdError::OutOfRange`] when `count` is 0.
     pub fn take_range(&mut self, count: u64) -> Result<RangeInclusive<u64>, IdError> {
         let beyond = count.checked_sub(1).ok_or(IdError::OutOfRange)?;
         let mut ranges =
@@ -203,12 +206,12 @@ where
         self.give_range(id..=id)
     }
 
-    /// Gives ids back: the ids of one grant, of several grants that are neighbors, or a part of a
+    /// Gives back a range of ids: the ids of one grant, of several adjacent grants, or a part of a
     /// grant.
     ///
     /// # Errors
-    /// [`IdError::NotTaken`] when an id of the range is free, [`IdError::OutOfRange`].
-    /// [`IdError::Full`] only if parts of grants were given back before.
+    /// [`IdError::NotTaken`] when an id of the range is free, or [`IdError::OutOfRange`].
+    /// [`IdError::Full`] is possible only if parts of grants were given back separately.
     pub fn give_range(&mut self, ids: RangeInclusive<u64>) -> Result<(), IdError> {
         let (first, last) = ids.into_inner();
         if first > last || !self.all.contains(first) || !self.all.contains(last) {
@@ -225,8 +228,8 @@ where
         if before.is_some_and(|(_, range)| range.last >= first) {
             return Err(IdError::NotTaken);
         }
-        // Adjacent free ranges are merged: `before` ends below `first` and `after` starts above
-        // `last`.
+        // Adjacent free ranges are merged: `before` ends directly below `first`, and `after` starts
+        // directly above `last`.
         let before = before.filter(|(_, range)| range.last + 1 == first);
         let after = after.filter(|(_, range)| last + 1 == range.first);
         joined.first = before.map_or(first, |(_, range)| range.first);
@@ -244,8 +247,8 @@ where
 
     /// Removes the ids `first..=last` from the free `range` at `entry`.
     fn cut(&mut self, entry: D::Entry, range: FreeRange, first: u64, last: u64) -> Result<(), IdError> {
-        // The old range stays until the new ranges are inserted, so for a moment there is one range
-        // more than outstanding grants allow.
+        // The old range stays until the new ranges have been inserted, so for a moment there is one
+        // more range than the number of grants allows.
         self.make_room((self.grants + 3).max(self.free.len() + 2))?;
         let left = (range.first < first).then(|| FreeRange { first: range.first, last: first - 1 });
         let right = (last < range.last).then(|| FreeRange { first: last + 1, last: range.last });
@@ -265,8 +268,8 @@ where
         range.contains(id).then_some((entry, range))
     }
 
-    /// Makes sure that the dictionary has room for n ranges, and tries to get room for twice as
-    /// many.
+    /// Ensures that the dictionary has room for `ranges` ranges, and tries to reserve room for
+    /// twice as many.
     fn make_room(&mut self, ranges: usize) -> Result<(), IdError> {
         if ranges <= self.room {
             return Ok(());
@@ -282,8 +285,9 @@ where
         Err(IdError::Full)
     }
 
-    /// Verifies the dictionary, that its ranges lie among this allocator's ids and do not touch
-    /// ([`Violation::Order`]), and the count ([`Violation::Count`]). O(f).
+    /// Verifies the dictionary and the number of taken ids ([`Violation::Count`]). Also verifies
+    /// that the free ranges are within this allocator's ids and do not touch
+    /// ([`Violation::Order`]). O(f).
     ///
     /// # Errors
     /// The first violation found.

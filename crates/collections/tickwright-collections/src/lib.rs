@@ -3,20 +3,22 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | objects of your own to find by key, in order, by range, without an allocator | [`HookDict`] |
-//! | the same, owned by the dictionary | [`SlabDict`] |
-//! | many small entries that are looked up far more often than changed | [`BPlusDict`] |
-//! | numbers to grant and take back | [`Ids`] |
-//! | objects to find by id and by address | [`Registry`] |
-//! | objects of which you need the greatest by your comparator | [`Heap`] |
+//! | your own objects, to be found by key or in order, without an allocator | [`HookDict`] |
+//! | objects that the dictionary owns, to be found by key or in order | [`SlabDict`] |
+//! | many small entries, looked up far more often than they are changed | [`BPlusDict`] |
+//! | ids to be granted and given back | [`Ids`] |
+//! | objects to be found by id and by address | [`Registry`] |
+//! | elements of which you always need the greatest | [`Heap`] |
 //!
-//! Dictionaries implement the trait [`Dictionary`], which states their invariants, layout and
-//! costs. For timers use the queues of `tickwright-core`: they keep deadlines in their records.
+//! Dictionaries implement the trait [`Dictionary`], whose documentation states their invariants,
+//! layout and costs. For timers use the queues of `tickwright-core`, which store expiries in the
+//! timers' records.
 //!
 //! # Neighbors
 //!
-//! A getter returns the key of an entry, and you define the order of keys. A search returns the
-//! nearest entry, and a step to a neighbor is O(1).
+//! A function that you supply returns the key of an object, and another function compares two keys.
+//! A search can return the nearest entry before or after a key, and a step to the neighbor of an
+//! entry takes O(1).
 //!
 //! ```
 //! use tickwright_collections::{By, DictError, Dictionary, SlabDict};
@@ -130,13 +132,15 @@
 //!
 //! # Costs
 //!
-//! A search or an insert makes one comparison per level, or with a hint O(log d) comparisons if d
-//! entries lie between the hint and the place. A step to a neighbor, an append and the links of a
-//! removal are O(1). The balance is a parameter: [`RedBlack`] by default, or [`Avl`].
+//! A search or an insert makes one comparison per level. With a hint it makes O(log d) comparisons
+//! if d entries are between the hint and the place. A step to a neighbor and an append take O(1),
+//! and a removal changes O(1) links. The kind of balance is a type parameter: [`RedBlack`] by
+//! default, or [`Avl`].
 //!
 //! # Features
 //! - `alloc` (default): collections that own their objects. Without this feature the crate has
-//!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` with and without this feature.
+//!   [`HookDict`], [`Ids`] and [`Registry`]. The crate is `no_std` both with and without this
+//!   feature.
 //! - `critical-section`: targets without compare-exchange claim links and draw identities in the
 //!   critical section that the program provides. On such targets, links and dictionaries over them
 //!   can then be statics. On other targets the feature changes nothing.

@@ -3,7 +3,7 @@
 use crate::dict::{DictError, Dictionary, KeyOf, KeyOrder};
 use tickwright_nodes::{Violation, error_texts};
 
-/// Why an object was not registered or not found. Nothing has changed.
+/// Why an object was not registered or not found. When this error is returned, nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -30,15 +30,15 @@ impl From<DictError> for RegistryError {
     }
 }
 
-/// A registry of threads, tasks or areas: finds each object by its id and by its address, in two
-/// dictionaries.
+/// A registry of objects, such as threads, tasks or memory areas, which finds each object by its id
+/// and by its address. A registry consists of two dictionaries.
 ///
-/// Ids and addresses are unique: an object is in both dictionaries or in none.
-/// [`around`](Self::around) returns the last object at or below an address. In this way a caller
-/// finds the area in which an address lies.
+/// Ids and addresses are unique. An object is in both dictionaries or in neither.
+/// [`around`](Self::around) returns the last object at or below an address, so that a caller can
+/// find the area that contains an address.
 ///
 /// The dictionaries are type parameters. Over hooks an object has two links, and nothing allocates.
-/// Over slabs both dictionaries hold the same small value, such as an `Arc`.
+/// Over slabs, both dictionaries hold a copy of the same small value, such as an `Arc`.
 ///
 /// ```
 /// use core::cmp::Ordering;
@@ -82,12 +82,12 @@ impl From<DictError> for RegistryError {
 ///
 /// # Costs
 /// Each look-up is one search, O(log n). `register` and `unregister` make at most two searches in
-/// each dictionary. They allocate only when a slab grows.
+/// each dictionary. These calls allocate only when a slab grows.
 ///
-/// If an order panics while an object is being registered, the object can be only in the dictionary
-/// by ids. Then `check` returns [`Violation::Count`]. An id or address must not change while its
-/// object is registered. If it changes, searches can miss the object, and [`check`](Self::check)
-/// reports a violation.
+/// If a comparison panics while an object is being registered, the object might be only in the
+/// dictionary by ids, in which case `check` returns [`Violation::Count`]. The id and the address of
+/// an object must not change while it is registered. If one of them changes, searches can miss the
+/// object, and [`check`](Self::check) reports a violation.
 #[derive(Debug)]
 pub struct Registry<I, A> {
     by_id: I,
@@ -95,7 +95,7 @@ pub struct Registry<I, A> {
 }
 
 impl<I, A> Registry<I, A> {
-    /// Creates a registry over two empty dictionaries.
+    /// Creates a registry over two dictionaries, which must be empty.
     pub const fn new(by_id: I, by_address: A) -> Self {
         Self { by_id, by_address }
     }
@@ -127,11 +127,11 @@ where
         self.by_id.is_empty()
     }
 
-    /// Registers an object under its own id and address.
+    /// Registers an object by its id and by its address.
     ///
     /// # Errors
-    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`], also if the object itself is
-    /// already registered, or the error of a dictionary.
+    /// [`RegistryError::IdTaken`] or [`RegistryError::AddressTaken`] when a registered object has
+    /// this id or address, even if it is `object` itself. Otherwise the error of a dictionary.
     pub fn register(&mut self, object: I::Value) -> Result<(), RegistryError> {
         let id = self.by_id.insert(object.clone()).map_err(|refused| match refused.reason {
             DictError::AlreadyLinked => RegistryError::IdTaken,
@@ -144,10 +144,10 @@ where
         registered
     }
 
-    /// Inserts the object that was just inserted by id into the dictionary by addresses, after its
-    /// equals.
+    /// Inserts the object at the entry `id` of the dictionary by ids into the dictionary by
+    /// addresses as well, if its id and its address are unique.
     fn register_address(&mut self, id: I::Entry, object: I::Value) -> Result<(), RegistryError> {
-        // Both keys can be read now that the object is in a dictionary.
+        // The object is in a dictionary now, so both of its keys can be read.
         if let Some(before) = self.by_id.prev(id)? {
             let (order, before) = (self.by_id.order(), self.by_id.get(before)?);
             if order.compare(&order.key(before), &order.key(self.by_id.get(id)?)).is_eq() {
@@ -195,8 +195,8 @@ where
         self.by_address.get(self.by_address.find(address)?).ok()
     }
 
-    /// Returns the last object at or below this address. Compare the object's length to learn
-    /// whether the address lies within the object.
+    /// Returns the last object that begins at or below this address. To find out whether the
+    /// address is within the object, compare it with the object's end.
     #[inline]
     pub fn around(&self, address: &KeyOf<'_, A>) -> Option<&I::Object> {
         self.by_address.get(self.by_address.find_leq(address)?).ok()
@@ -213,8 +213,8 @@ where
         self.by_id.clear();
     }
 
-    /// Verifies both dictionaries, and that a search by address finds each object that is found by
-    /// id. O(n log n).
+    /// Verifies both dictionaries. Also verifies that a search by address finds each object of the
+    /// dictionary by ids. O(n log n).
     ///
     /// # Errors
     /// The first [`Violation`] found: [`Violation::Count`] when one dictionary holds more objects

@@ -1,5 +1,5 @@
-//! Tests dictionaries through the public API: objects in two dictionaries, misuse, and orders that
-//! panic or contradict themselves.
+//! Tests dictionaries through the public API. The tests cover objects in two dictionaries, misuse,
+//! and orders that panic or contradict themselves.
 #![cfg(feature = "alloc")]
 
 use core::cell::{Cell, RefCell};
@@ -36,7 +36,7 @@ impl<B: Balance> Object<B> {
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Sane,
-    /// Panics at the call with this number; the first call is 0.
+    /// Panics at the call with this number, counted from 0.
     Panics(u32),
     /// Returns a random order.
     Contradicts,
@@ -208,7 +208,7 @@ fn a_full_slab_hands_the_object_back<B: Balance>() {
     assert_eq!((keys(&dictionary), dictionary.heap_bytes()), (vec![1, 6], room));
 }
 
-/// Numbers every operation that calls the user's code.
+/// Runs operation number `op`. Each operation that calls the user's code has a number.
 fn provoke<B: Balance, D>(dictionary: &mut D, op: u32, value: D::Value)
 where
     D: Dictionary<Object = Object<B>, Order = Moody>,
@@ -276,7 +276,7 @@ fn a_panic_in_user_code_leaves_a_whole_dictionary<B: Balance>() {
     }
 }
 
-/// Returns whether the structure is consistent, except that the order can be wrong.
+/// Returns whether `check` found nothing, or nothing except a wrong order.
 fn whole(checked: Result<(), Violation>) -> bool {
     matches!(checked, Ok(()) | Err(Violation::Order))
 }
@@ -383,8 +383,8 @@ for_each_balance! {
     a_pinned_object_lives_its_life a_forgotten_dictionary_leaves_its_links_refusing
 }
 
-/// Orders objects by address, from the highest down, as HelenOS keeps its threads. The key of a
-/// search is a number, so a search needs no object.
+/// Orders objects by descending address, as HelenOS does for its threads. The key is a number, so a
+/// search needs no object.
 #[test]
 fn objects_by_address_in_reverse() {
     struct Place {
@@ -465,8 +465,8 @@ fn ranges_with_bounds_that_exclude_each_other_are_empty() {
     }
 }
 
-/// One object is inserted into two dictionaries at once. While the first dictionary compares keys,
-/// its order inserts the object into the second.
+/// An object is inserted into a dictionary. While this dictionary compares keys, its order inserts
+/// the same object into a second dictionary.
 #[test]
 fn an_order_that_links_its_object_elsewhere_is_refused() {
     struct Item {
@@ -531,8 +531,8 @@ fn an_order_that_links_its_object_elsewhere_is_refused() {
     assert_eq!(one.check(), Ok(()));
 }
 
-/// With nodes of full width, entries are inserted, removed and moved at random places, at the
-/// population for which the pool was made.
+/// Inserts, removes and moves entries at random places, in nodes of full width, with as many
+/// entries as the pool was created for.
 #[test]
 fn a_pool_of_the_size_advised_refuses_nothing() {
     type Pooled = BPlusDict<By<fn(&u64) -> u64>, u64>;
@@ -552,8 +552,8 @@ fn a_pool_of_the_size_advised_refuses_nothing() {
                 1 => !n << 32,
                 _ => n.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             };
-            // Inserts twice as many entries as the pool is made for, and removes every second
-            // entry: nodes are then as empty as possible.
+            // Inserts twice as many entries as the pool of the next dictionary is created for, and
+            // removes every second entry, so that nodes are as empty as possible.
             let mut live = Vec::new();
             for n in 0..2 * entries as u64 {
                 if live.len() == entries {

@@ -39,10 +39,10 @@ use crate::turns::Turns;
 /// The number of operations in a sample.
 type Operations = Within<100, 10_000_000>;
 
-/// The number of sleeps for the lateness of a library.
+/// The number of sleeps with which the lateness of a library is measured.
 type Sleeps = Within<0, 1_000_000>;
 
-/// The milliseconds of races.
+/// How long new sleeps race with their timers, in milliseconds.
 type Races = Within<0, 3_600_000>;
 
 /// Arguments of `async`.

@@ -1,8 +1,8 @@
 //! `benches c-peers`: one C program runs the same adds, re-arms and deletes through our C
 //! library and through other event loops.
 //!
-//! The program is in `crates/c/tickwright-capi/peers`. This module builds it with `make`, runs it,
-//! and reads its output. The program verifies what it measures.
+//! The program is in `crates/c/tickwright-capi/peers`. This module builds the program with `make`,
+//! runs it, and reads its output. The program verifies what it measures.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -106,9 +106,9 @@ struct Sample {
 /// The library with which the other libraries are compared.
 const OURS: &str = "tickwright/wheel";
 const OPERATIONS: [&str; 3] = ["add", "rearm", "del"];
-/// The targets: the operations of a timer that count together, our library, the other library, and
-/// the greatest allowed ratio. libuv, libevent and libev arm timers that were created before, as
-/// `kept` does.
+/// The targets. Each target lists the operations whose times are added, our library, the other
+/// library, and the greatest allowed ratio. libuv, libevent and libev arm timers that were created
+/// before the measurement, as our `kept` does.
 const TARGETS: [(&[&str], &str, &str, f64); 9] = [
     (&OPERATIONS, "tickwright/kept-since", "libuv", 0.67),
     (&OPERATIONS, "tickwright/kept-since", "libevent-locked", 0.67),

@@ -6,14 +6,15 @@
 //!
 //! - the dictionary's own work: destroying one of N live entries and creating another, looking up a
 //!   key, looking up a missing key, and filling in ascending order
-//! - real threads that are registered while they live, of whose time the dictionary takes a share
+//! - real threads that are registered while they live: the dictionary's work is a share of each
+//!   thread's life
 //!
 //! The modules:
 //!
-//! - [`subject`]: the dictionaries and the few calls that are timed; [`shelf`]: all of them, alive
-//!   at the same time
-//! - [`work`]: the calls of a sample, drawn before any clock starts, and the right results,
-//!   computed with only the standard library
+//! - [`subject`]: the dictionaries and the few calls that are timed; [`shelf`]: all dictionaries,
+//!   alive at the same time
+//! - [`work`]: the calls of a sample, which are drawn before any clock starts, and the expected
+//!   results, which are computed with only the standard library
 //! - [`run`]: rounds in which every dictionary is measured once; [`tables`]: tables, targets, and
 //!   the answer in words
 

@@ -1,6 +1,7 @@
-//! Benches that compare parts of this project with other libraries. They are a separate program, so
-//! that the command `tickwright` is built without those libraries. Their results have the same form
-//! as the command's: `tickwright show`, `compare` and `report` read them.
+//! Benches that compare parts of this project with other libraries. These benches are a separate
+//! program, so that the command `tickwright` is built without those libraries. The benches' results
+//! have the same form as the results of `tickwright`, so `tickwright show`, `compare` and `report`
+//! can read them.
 //!
 //! ```sh
 //! cargo run --release -p tickwright-benches -- threads --json=threads.json

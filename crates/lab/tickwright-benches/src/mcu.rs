@@ -1,10 +1,10 @@
 //! `benches mcu`: the cost of structures without an allocator on emulated
 //! microcontrollers.
 //!
-//! This command does not measure anything. It reads the CSV that `ci/mcu.py` writes; by default,
-//! this is the project's record, which is compiled in. The figures are instruction counts of an
-//! emulator. With one compiler they are the same in each run, so each figure is a single sample and
-//! has no interval.
+//! This command does not measure anything. The command reads a CSV file that `ci/mcu.py` has
+//! written. Without a file, it prints the project's record, which is compiled in. The figures are
+//! instruction counts of an emulator. With one compiler they are the same in each run, so each
+//! figure is a single sample and has no interval.
 
 mod choice;
 mod data;

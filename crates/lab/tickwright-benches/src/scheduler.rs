@@ -2,10 +2,10 @@
 //! cost of their parts.
 //!
 //! The parts are the same operation on the bare queue, one uncontended lock, and one reading of the
-//! clock. The rest is the scheduler's own work: the table of ids and the counters. A delete does
-//! not read the clock, but the sum of its parts still includes one reading. A delete looks up its
-//! id in the table, at the same cost for every N. Therefore its time grows with N only through the
-//! bare queue's removal by key and through cache misses.
+//! clock. The remaining time is the scheduler's own work: the table of ids and the counters. A
+//! delete does not read the clock, but the sum of its parts still includes one reading. A delete
+//! looks up its id in the table, at the same cost for every N. Therefore the time of a delete grows
+//! with N only because two parts take more time: the bare queue's removal by key, and cache misses.
 
 mod bare;
 mod data;
@@ -154,8 +154,8 @@ struct Lane {
     row: Row,
 }
 
-/// The most timers of a structure whose insert walks a list: with 10,000 timers, one insert takes
-/// microseconds.
+/// The maximum number of timers for a structure whose insert walks a list: with 10,000 timers, one
+/// insert takes microseconds.
 const LINEAR: usize = 1000;
 
 fn lanes(plan: &Plan, n: usize, notes: &mut Vec<String>) -> Vec<Lane> {
@@ -212,7 +212,7 @@ struct Sample {
     bytes: f64,
 }
 
-/// N adds, then N deletes in the order of the adds. The structure is warm and has room for N
+/// N adds, then N deletes in the order of the adds. The structure was warmed up and has room for N
 /// timers.
 struct Work<'a> {
     n: usize,

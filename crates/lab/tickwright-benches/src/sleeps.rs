@@ -1,6 +1,6 @@
-//! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both run on a runtime
-//! of tokio, so that tasks cost the same. The bench measures the processor time of the whole
-//! process, and how late each sleep was. No sleep is allowed to be early or missing.
+//! `benches sleeps`: many sleeps of tasks, with our timers and with tokio's. Both kinds of timers
+//! run on a runtime of tokio, so that tasks cost the same. The bench measures the processor time of
+//! the whole process, and how late each sleep was. No sleep is allowed to be early or missing.
 //!
 //! tokio's alternative timer is included in a build with `RUSTFLAGS="--cfg tokio_unstable"`.
 
@@ -92,7 +92,8 @@ impl Library {
     }
 }
 
-/// Tasks that first sleep for a random time of up to a second, and then `more` times for a second.
+/// Tasks that first sleep for a random time of up to a second, and then sleep `more` times for a
+/// second each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     library: Library,
@@ -139,7 +140,7 @@ impl Lane {
     }
 
     /// # Errors
-    /// If a runtime does not start, a sleep was early, or a task did not end.
+    /// If a runtime does not start, if a sleep was early, or if a task did not end.
     fn sample(self, timers: &'static Timers, seed: u64) -> Result<Sample, String> {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let spans: Vec<u64> = (0..self.tasks).map(|_| random.random_range(1..1_000_000_000)).collect();
@@ -299,8 +300,8 @@ mod tests {
     use super::*;
     use crate::stats::Verdict;
 
-    /// Our timers take half of tokio's time, and with two workers they are later than the target
-    /// allows.
+    /// In these data, our timers take half of tokio's time. With two workers, they are later than
+    /// the target allows.
     #[test]
     fn targets_compare_round_by_round() {
         let sample = |lane: Lane, round: u32| Sample {

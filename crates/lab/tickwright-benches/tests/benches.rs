@@ -57,7 +57,7 @@ fn threads_are_parked_in_children() {
     assert_eq!(parked("resident memory"), parked("create until parked"));
 }
 
-/// Waits until the program handles SIGTERM.
+/// Waits until the program has installed its handler for SIGTERM.
 #[cfg(target_os = "linux")]
 fn until_ready(child: &Child) {
     let status = format!("/proc/{}/status", child.id());

@@ -105,8 +105,8 @@ fn attacks() -> Result<String, String> {
     Ok(format!("{} kinds of calls answered rightly", report.series.len() / 4))
 }
 
-/// Runs `latency` for a short time: each period yields a sample or is in a gap. The emulated host's
-/// timer ticks too.
+/// Runs `latency` for a short time and counts its samples. Fails if the timer of the emulated host
+/// never ticks.
 #[cfg(target_os = "linux")]
 fn woken_up() -> Result<String, String> {
     let runs = latency::checks().map_err(|error| error.to_string())?;

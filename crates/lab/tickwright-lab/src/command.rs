@@ -60,7 +60,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), LabError> {
     }
 }
 
-/// Runs a command that measures nothing, so the first SIGINT or SIGTERM ends the process.
+/// Runs a command that measures nothing. The first SIGINT or SIGTERM therefore ends the process.
 fn at_once(command: impl FnOnce() -> Result<(), LabError>) -> Result<(), LabError> {
     let _at_once = interrupt::at_once();
     command()

@@ -1,5 +1,5 @@
-//! The commands that need Linux. On another system, each of these commands refuses to run, and says
-//! what works there instead.
+//! The commands that need Linux. On another system, each of these commands refuses to run, with an
+//! error that names what works there instead.
 
 use std::ffi::OsString;
 
@@ -18,7 +18,7 @@ pub(crate) struct Elsewhere {
 pub(crate) const EXPERIMENTS: [(&str, &str); 1] =
     [("helenos", "its threads wait by futexes on pinned processors: `tickwright reproduce linux` runs here")];
 
-/// The reasons that `record` and `latency` give.
+/// Why `record` and `latency` need Linux.
 pub(crate) const RECORD: &str = "it listens to the timers of a program through Linux's loader: \
      record a program in Rust by the feature `record` of the crate `tickwright`, or read its trace \
      by `tickwright import`";

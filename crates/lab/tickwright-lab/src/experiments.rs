@@ -17,9 +17,9 @@ use std::sync::LazyLock;
 
 use self::row::Row;
 
-/// The experiments that can be reproduced: the name, which is also the name of the folder and of
-/// its file, and the arguments. `reproduce`, the tour, `check`, `list` and the examples of the help
-/// read this list.
+/// The experiments that can be reproduced. Each row has the arguments of an experiment and its
+/// name, which is also the name of its folder and of its file. `reproduce`, the tour, `check`,
+/// `list` and the examples of the help read this list.
 pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     Vec::from([
         Row::of::<xenomai::XenomaiArgs>("xenomai", xenomai::FILE).accepted_by(xenomai::accepted),
@@ -32,7 +32,7 @@ pub(crate) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     ])
 });
 
-/// Returns the row of this name.
+/// Returns the experiment with this name.
 pub(crate) fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }

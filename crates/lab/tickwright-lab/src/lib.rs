@@ -1,5 +1,6 @@
-//! The command `tickwright`: benchmarks and experiments on timer queues, with verified answers. It
-//! is a library, so that it compiles while the crates that it uses are still optimized.
+//! The command `tickwright`: benchmarks and experiments on timer queues, with verified answers. Its
+//! code is a library, so that the compiler can begin with it while the crates that it uses are
+//! still being optimized.
 #![deny(unsafe_code)]
 
 mod check;

@@ -4,7 +4,7 @@
 //! - [`source`]: the models, which determine which timers are armed, moved and delivered; each
 //!   model writes tapes
 //! - [`tape`]: the steps of a workload, and the loop that runs them on any queue
-//! - [`live`]: queues of all types at once, each of them [erased] and owned by a [`sampler`] that
+//! - [`live`]: queues of all types at once, each queue [erased] and owned by a [`sampler`] that
 //!   runs tapes
 //! - [`witness`]: the answers of a queue; [`verify`]: the oracle, and the judge of answers
 

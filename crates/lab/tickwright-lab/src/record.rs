@@ -213,7 +213,7 @@ impl RecordArgs {
     }
 }
 
-/// The longest time that a child which outlives its program is given to create its ring.
+/// How long a child that outlives its program has, at most, to create its ring.
 const GRACE_NS: u64 = 250_000_000;
 
 /// Collects until the program and all its recorded children have ended, or a signal stops it.
@@ -245,7 +245,7 @@ fn watch<W: io::Write>(
             }
         } else if stopped {
             // One request to stop can arrive as several signals, because `timeout` sends two. The
-            // program gets only one.
+            // program gets only one of these signals.
             if !is_passed_on && let Some(origin) = signals.pending().next() {
                 is_passed_on = true;
                 let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -264,8 +264,8 @@ fn watch<W: io::Write>(
     }
 }
 
-/// Whether a terminal sent the signal, which then reached the program too. A signal from another
-/// process, such as `kill`, reached only this process.
+/// Returns whether a terminal sent the signal, which then reached the program too. A signal from
+/// another process, such as `kill`, reached only this process.
 fn is_from_terminal(origin: &Origin) -> bool {
     origin.cause == Cause::Kernel
 }

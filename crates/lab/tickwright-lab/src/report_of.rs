@@ -9,7 +9,7 @@ use crate::experiments::bench::Bench;
 use crate::reproduce::Reproduce;
 use crate::result::Report;
 
-/// Runs a command line, without the name of the program, and returns its report, which names that
+/// Runs a command line, which omits the name of the program. Returns the report, which names the
 /// command.
 ///
 /// # Errors

@@ -60,7 +60,8 @@ impl FromArgMatches for Reproduce {
 }
 
 impl Reproduce {
-    /// Runs the experiment and prints its report. All experiments are lines for `run`.
+    /// Runs the experiment and prints its report. To reproduce all experiments, `run` runs the
+    /// command line of each.
     ///
     /// # Errors
     /// The errors of the experiment.

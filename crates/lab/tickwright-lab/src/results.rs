@@ -13,7 +13,7 @@ use crate::result::compare::{Compared, compare, sections};
 use crate::result::{Finding, Report, SCHEMA, workload};
 use crate::stats::Verdict;
 
-/// The JSON Schemas of results and of scenarios. A test compares them with the types.
+/// The JSON Schemas of results and of scenarios. A test compares the schemas with the types.
 pub(crate) const SCHEMAS: &str = include_str!("results/schemas.json");
 
 /// Arguments of `show`.
@@ -63,7 +63,7 @@ impl CompareArgs {
     ///
     /// # Errors
     /// If a file is not a result, or the results come from two different commands. With
-    /// `--fail-if-worse`, also if a series became worse.
+    /// `--fail-if-worse`, a series that became worse is an error too.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let (first, second) = (Report::read(&self.first)?, Report::read(&self.second)?);
         let compared = compare(&first, &second)?;
@@ -110,7 +110,7 @@ impl PageArgs {
     }
 }
 
-/// Builds a report of the comparison. Its host is the host of the second result.
+/// Builds a report of the comparison. The report's host is the host of the second result.
 fn report(a: &Path, first: &Report, b: &Path, second: &Report, compared: &[Compared]) -> Report {
     let finding = |one: &Compared| {
         let verdict = one.shift.verdict();

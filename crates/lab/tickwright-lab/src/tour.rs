@@ -1,4 +1,5 @@
-//! The tour: `tickwright` without a command. It gives a first useful answer in under a minute.
+//! The tour: `tickwright` without a command. The tour gives a first useful answer in under a
+//! minute.
 
 mod advice;
 mod page;
@@ -92,8 +93,8 @@ impl TourArgs {
     /// Runs the tour.
     ///
     /// # Errors
-    /// The first error of a part, which ends the tour. [`LabError::Interrupted`], after the
-    /// finished measurements have been written.
+    /// The first error of a part, which ends the tour. After an interruption, the finished
+    /// measurements are written, and the error is [`LabError::Interrupted`].
     pub(crate) fn execute(&self, run: RunLine) -> Result<(), LabError> {
         let plan = plan();
         let what = format!("The tour: {} parts, about {} s.", plan.len(), length(&plan).as_secs());
@@ -118,7 +119,8 @@ impl TourArgs {
     fn take(&self, name: &'static str, what: &str, parts: &[Part], run: RunLine) -> Result<(), LabError> {
         let files = self.output.open(&[])?;
         let [page] = self.output.open_beside([("--out", Some(&self.out))])?;
-        // The page and the files are written even if the reader of standard output has closed it.
+        // The page and the files are written even if the reader of standard output has closed its
+        // end.
         let mut said = Ok(());
         let mut say = |words: &str| {
             if files.terminal() && said.is_ok() {

@@ -307,7 +307,8 @@ fn a_condition_decides_the_exit_code() {
     assert!(!output.stdout.is_empty(), "the result is printed first");
 }
 
-/// A limit that no result can answer is refused before the run, which prints its tables first.
+/// A limit on something that the run does not measure is refused before the run, because a run
+/// prints its tables first.
 #[test]
 fn a_condition_about_nothing_is_refused_before_the_run() {
     let none = ["there is no such series", "nothing was run"];
@@ -339,7 +340,7 @@ fn a_condition_about_nothing_is_refused_before_the_run() {
     for line in others {
         refused(line, &[("--fail-if p99(insrt)~>~5ns", &none)]);
     }
-    // What is there is not refused.
+    // A limit on something that the run measures is not refused.
     let line = "replay sample:bind9 --rounds 1 --structures heap4/slab";
     good(&format!("{line} --fail-if max(insert[at=max,structure=heap4/slab])~>~1000s"));
     good("reproduce asterisk --n 100 --rounds 1 --structures list --fail-if max(add[n=100])~>~1000s");

@@ -28,8 +28,8 @@ struct Run {
     folder: Folder,
 }
 
-/// The longest wait of a test. It is long enough for a busy machine, because it guards against a
-/// hang and measures nothing.
+/// The longest wait of a test. The wait is long enough for a busy machine, because it guards
+/// against a hang and measures nothing.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Polls `done` until it is true.
@@ -197,7 +197,7 @@ fn two_signals_at_once_are_one() {
     assert!(run.read("json").contains("\"interrupted\": true"));
 }
 
-/// Processor time, in hundredths of a second.
+/// Returns the processor time, in hundredths of a second.
 fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace();

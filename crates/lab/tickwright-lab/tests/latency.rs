@@ -138,8 +138,8 @@ fn signal(name: &str, pid: u32) {
     assert!(sent.success());
 }
 
-/// Returns the processes whose command line is that of a load of `parent`, and all processes in
-/// their process groups.
+/// Returns the processes whose command line is the command line of a load of `parent`, and all
+/// processes in their process groups.
 fn loads_of(parent: u32) -> Vec<u32> {
     let mine = format!("--parent\0{parent}\0");
     let mut found = Vec::new();
@@ -171,7 +171,7 @@ fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// Whether a process has ended; a zombie counts as ended.
+/// Returns whether a process has ended; a zombie counts as ended.
 fn gone(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |words| words.is_empty())
 }
@@ -204,7 +204,8 @@ fn no_load_outlives_a_run_however_it_ends() {
             soon("no load was seen", || {
                 loads_of(pid).into_iter().any(|load| name_of(load) == "tickwright-load")
             });
-            // The load and the processes that it forks, once these processes are visible.
+            // The processes are the load and the processes that the load forks, once these are
+            // visible.
             soon("no fork was seen", || {
                 loads = loads_of(pid);
                 loads.len() > 1
@@ -236,7 +237,7 @@ fn what_it_inherits_of_real_time_is_given_up() {
         assert_eq!(child.wait().unwrap().code(), Some(77));
         return;
     }
-    // The policy is the 41st word of the line; 0 is the usual one.
+    // The policy is the 41st word of the line; 0 is the usual policy.
     let usual = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(38)) == Some("0")

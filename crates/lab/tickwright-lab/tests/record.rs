@@ -190,7 +190,7 @@ fn threads_that_outlive_the_main_thread_are_recorded() {
 #[test]
 fn children_and_threads_are_followed() {
     let Some((said, trace)) = calls("family", 0) else { return };
-    // The recorded threads: the parent, a forked child, the program that the child executes, and
+    // The recorded threads are the parent, a forked child, the program that the child executes, and
     // two threads.
     assert_eq!(trace.names("sleep").len(), 10, "{:?}", trace.threads);
     let timers: std::collections::HashSet<u64> = trace.of("sleep").iter().map(|event| event.timer).collect();
@@ -368,7 +368,8 @@ fn turns(process: u32) -> u64 {
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(u64::MAX)
 }
 
-/// `timeout` sends SIGTERM to the recorder and then to the group. The program gets one of them.
+/// `timeout` sends SIGTERM to the recorder and then to the group. The program gets only one of
+/// these signals.
 #[test]
 fn several_signals_within_a_second_reach_the_program_once() {
     let folder = Folder::new("twice");

@@ -10,8 +10,8 @@ mod command;
 
 use command::{Folder, PROGRAM, holds, stderr, stdout};
 
-/// Three thousand timers of 50 ms. Two of every three timers are cancelled after 10 ms, and the
-/// third expires.
+/// Returns a trace of three thousand timers of 50 ms. Two of every three timers are cancelled after
+/// 10 ms, and the third expires.
 fn csv() -> String {
     let mut events: Vec<(u64, String)> = Vec::new();
     for timer in 0..3000_u64 {
@@ -231,7 +231,8 @@ fn what_cannot_be_imported_says_why_and_leaves_no_half_of_a_trace() {
     assert_eq!((output.status.code(), folder.read("mine.twt").as_str()), (Some(2), "precious"));
 }
 
-/// Three thousand time-outs of epoll, one timer of `timeout`, and a queue that has no event.
+/// The trace has three thousand time-outs of epoll, one timer of `timeout`, and a queue that has no
+/// event.
 #[test]
 fn a_filter_that_leaves_nothing_or_too_little_is_named() {
     let folder = Folder::new("filter");
@@ -302,7 +303,7 @@ fn a_trace_becomes_a_parquet_file_up_to_its_damage() {
         .refused("export mine.twt --out absent/mine.parquet", &["absent/mine.parquet", "cannot be written"]);
 }
 
-/// The error comes before the trace is read, because it does not depend on the trace.
+/// The error comes before the trace is read, because the error does not depend on the trace.
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn a_build_without_parquet_says_how_to_get_it() {
@@ -326,7 +327,7 @@ fn a_full_disk_is_named() {
     }
 }
 
-/// The trace, which the project received for checks, is of a machine that sends a file by scp.
+/// The trace, which the project received for checks, comes from a machine that sends a file by scp.
 #[test]
 fn it_does_not_matter_for_a_kernel_that_sends_a_file() {
     let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {

@@ -2,9 +2,9 @@
 //! clause requires that a queue allocates nothing after a reserve. Counting costs about a
 //! nanosecond per allocation, for two additions to thread-locals.
 //!
-//! A program that counts has `#[global_allocator] static ALLOCATOR: Counting = Counting;`. The
-//! functions are inlined there, so that they are compiled with the same optimization as the
-//! measured code.
+//! A program that counts its allocations declares
+//! `#[global_allocator] static ALLOCATOR: Counting = Counting;`. The functions are inlined there,
+//! so that they are compiled with the same optimization as the measured code.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
 use core::alloc::{GlobalAlloc, Layout};

@@ -13,8 +13,8 @@ pub trait Meter {
     /// Returns the time, in ns.
     fn now(&self) -> u64;
 
-    /// Returns the date and the time of day in UTC: `2026-11-27T17:31:43Z`. Returns `None` if the
-    /// clock does not know the date.
+    /// Returns the date and the time of day in UTC, such as `2026-11-27T17:31:43Z`. Returns `None`
+    /// if the clock does not know the date.
     fn date(&self) -> Option<String> {
         None
     }
@@ -36,7 +36,7 @@ pub struct OsClock {
 }
 
 impl OsClock {
-    /// Creates a clock that reads 0 now.
+    /// Creates a clock whose time is 0 now.
     pub fn start() -> Self {
         Self { origin: Instant::now() }
     }

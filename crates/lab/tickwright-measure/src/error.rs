@@ -17,7 +17,7 @@ pub enum LabError {
     /// of this program.
     Command(String),
     /// Exit 3: a file could not be read or written after the run had begun. The code is 141 if the
-    /// reader of a pipe has closed it.
+    /// reader of a pipe has closed the pipe.
     Io {
         /// The operation, with the path.
         what: String,
@@ -70,13 +70,13 @@ impl LabError {
         }
     }
 
-    /// Whether the reader of our output has closed it, for example because `head` has ended. In
-    /// that case, no message is needed.
+    /// Returns whether the reader of our output has closed its end, for example because `head` has
+    /// ended. In that case, no message is needed.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether an output failed while it still had a reader.
+    /// Returns whether an output failed while it still had a reader.
     pub fn is_unwritten(&self) -> bool {
         matches!(self, Self::Io { .. }) && !self.is_broken_pipe()
     }

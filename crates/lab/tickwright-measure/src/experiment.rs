@@ -52,13 +52,14 @@ pub trait Experiment {
     /// The measured samples and counts, neither rounded nor formatted.
     type Data;
 
-    /// Returns the name on the command line: `bench hold`.
+    /// Returns the name on the command line, such as `bench hold`.
     fn name(&self) -> String;
 
     /// Checks the request.
     ///
     /// # Errors
-    /// If the request has a mistake. The error describes it and says what would be valid.
+    /// If the request has a mistake. The error describes the mistake and states what would be
+    /// valid.
     fn plan(&self) -> Result<Self::Plan, LabError>;
 
     /// Returns the request, including defaults, as names and values for the report.
@@ -76,18 +77,20 @@ pub trait Experiment {
         workload::words(self.seed(plan), &self.parameters(plan))
     }
 
-    /// Returns the files that the experiment reads. No output can replace one of them.
+    /// Returns the files that the experiment reads. No output is allowed to replace one of these
+    /// files.
     fn inputs(&self) -> Vec<&Path> {
         Vec::new()
     }
 
     /// Returns the series that the run will measure, without samples, so that a condition about
-    /// another series is refused before the run. An empty list means that they are not known yet.
+    /// another series is refused before the run. An empty list means that the series are not known
+    /// yet.
     fn expected(&self, _plan: &Self::Plan) -> Vec<Series> {
         Vec::new()
     }
 
-    /// Whether the run reads the clock. If so, the report states the cost of a reading.
+    /// Returns whether the run reads the clock. If so, the report states the cost of a reading.
     fn is_timed(&self) -> bool {
         true
     }
@@ -95,9 +98,9 @@ pub trait Experiment {
     /// Verifies answers, then measures.
     ///
     /// # Errors
-    /// If an answer is wrong (the error describes the first one) or the system refuses memory. An
-    /// interruption is not an error: it is noted in `lab`, and `run` returns the data measured so
-    /// far.
+    /// If an answer is wrong (the error describes the first wrong answer) or the system refuses
+    /// memory. An interruption is not an error: it is noted in `lab`, and `run` returns the data
+    /// measured so far.
     fn run(&self, plan: &Self::Plan, lab: &mut Lab<'_>) -> Result<Self::Data, LabError>;
 
     /// Returns every sample. This is a pure function.

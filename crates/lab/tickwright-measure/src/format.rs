@@ -31,7 +31,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a column of this format is aligned to the left.
+    /// Returns whether a column of this format is aligned to the left.
     #[must_use]
     pub fn is_text(self) -> bool {
         self == Self::Text

@@ -31,11 +31,12 @@ pub struct Host {
     pub rustc: Cow<'static, str>,
     /// `release` or `debug`.
     pub profile: Cow<'static, str>,
-    /// The widest vector instructions for which this program was built: `SSE2`, `AVX2`.
+    /// The widest vector instructions for which this program was built, such as `SSE2` or `AVX2`.
     pub vectors: Option<Cow<'static, str>>,
     /// The revision from which this program was built.
     pub revision: Option<Cow<'static, str>>,
-    /// The timer slack, in ns: how late the kernel is allowed to wake this process on purpose.
+    /// The timer slack, in ns: how long the kernel is allowed to delay a wake-up of this process on
+    /// purpose.
     pub timer_slack_ns: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes at the start.
     pub load: Option<[f64; 3]>,

@@ -1,10 +1,11 @@
 //! SIGINT (Ctrl-C) and SIGTERM (`timeout`, CI, systemd). The first signal asks the run to stop at
 //! the next sample and to write its results so far. A second signal ends the process. A command
-//! that measures nothing has no results to keep, so the first signal ends it: see [`at_once`].
+//! that measures nothing has no results to keep, so the first signal ends the command: see
+//! [`at_once`].
 //!
 //! `timeout` sends SIGTERM twice, to its child and to the process group. Therefore a second signal
-//! within `AGAIN` of the first one is ignored. The exit code is 128 plus the signal's number: 130
-//! or 143.
+//! within `AGAIN` of the first signal is ignored. The exit code is 128 plus the signal's number:
+//! 130 or 143.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[cfg(unix)]
@@ -32,7 +33,7 @@ static ASKED: OnceLock<Asked> = OnceLock::new();
 /// How many [`AtOnce`] values are alive.
 static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
 
-/// Files that are not complete yet. They are removed if a signal ends the process.
+/// Files that are not complete yet. These files are removed if a signal ends the process.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Process ids of the children that an interruption ends.
@@ -41,7 +42,7 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 /// Signals that ask a run to stop, with the exit code of each.
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 130), (SIGTERM, 143)];
 
-/// A second signal within this time after the first one counts as the same signal.
+/// A second signal within this time after the first signal counts as the same signal.
 #[cfg(unix)]
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -94,8 +95,8 @@ fn held_back<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Whether a signal has asked the run to stop. The call is cheap, but not cheap enough for the
-/// inside of a timed loop.
+/// Returns whether a signal has asked the run to stop. The call is cheap, but not cheap enough for
+/// the inside of a timed loop.
 pub fn requested() -> bool {
     ASKED.get().is_some_and(|asked| asked.stop.load(Ordering::Relaxed))
 }
@@ -177,7 +178,8 @@ impl Drop for PassingOn {
     }
 }
 
-/// Waits for a child whose outputs are pipes, and returns them. An interruption ends the child.
+/// Waits for a child whose outputs are pipes, and returns the outputs. An interruption ends the
+/// child.
 ///
 /// # Errors
 /// If a pipe cannot be read.

@@ -35,8 +35,8 @@ pub fn stdout() -> io::Result<Stdout> {
     if closed::stdout_was_closed() { Err(closed::error()) } else { Ok(io::stdout()) }
 }
 
-/// Writes a block to standard output. Unlike `println!`, it does not panic if the reader has closed
-/// standard output.
+/// Writes a block to standard output. Unlike `println!`, this function does not panic if the reader
+/// has closed standard output.
 ///
 /// # Errors
 /// If standard output is closed or full.
@@ -62,9 +62,9 @@ pub fn ended(program: &str, result: Result<(), LabError>) -> ExitCode {
     error.exit_code()
 }
 
-/// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!`, it does
-/// not panic if standard error is closed or full, because the exit code of the process still says
-/// how the command ended.
+/// Writes a message to standard error, as [`plain`](text::plain) text. Unlike `eprintln!`, this
+/// function does not panic if standard error is closed or full, because the exit code of the
+/// process still says how the command ended.
 pub fn message(said: &str) {
     let _ = io::stderr().lock().write_all(text::plain(said).as_bytes());
 }

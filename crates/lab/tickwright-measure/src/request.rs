@@ -10,7 +10,7 @@ use crate::result::{Label, labels};
 /// Parses arguments as a user would type them. The tour, `check` and tests use this function.
 ///
 /// # Errors
-/// An error of the parser.
+/// If the parser refuses the words.
 pub fn words<A: Args>(words: &[&str]) -> Result<A, LabError> {
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
@@ -37,7 +37,7 @@ pub fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }
 
-/// Joins values with commas: `a,b,c`.
+/// Joins values with commas, as in `a,b,c`.
 pub fn list<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

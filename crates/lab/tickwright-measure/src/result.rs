@@ -45,11 +45,12 @@ pub const SCHEMA: u32 = 2;
 pub struct Report {
     /// The version of this layout: [`SCHEMA`].
     pub schema: u32,
-    /// The experiment, as the command line names it: `bench hold`.
+    /// The experiment, as the command line names it, such as `bench hold`.
     pub experiment: String,
     /// The command line that the user typed.
     pub command: String,
-    /// When the run began, in UTC: `2026-11-27T17:31:43Z`. Missing in results of older versions.
+    /// When the run began, in UTC, such as `2026-11-27T17:31:43Z`. Missing in results of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// Whether SIGINT or SIGTERM stopped the run early: figures are then missing or are based on

@@ -56,7 +56,8 @@ impl Drop for LeastSlack {
     }
 }
 
-/// Whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat line.
+/// Returns whether this process runs under SCHED_FIFO (1) or SCHED_RR (2): field 41 of its stat
+/// line.
 #[must_use]
 pub fn is_real_time() -> bool {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

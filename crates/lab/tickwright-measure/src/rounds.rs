@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A cell is one quantity that is measured on every lane, and most runs have only one cell. Cells
-//! keep their order, because a cell can prepare the next one.
+//! keep their order, because a cell can prepare the next cell.
 //!
 //! A disturbance of the machine affects all lanes of a round alike, so ratios are computed round by
 //! round. All lanes therefore need the same number of samples, and an interrupted round counts for
@@ -42,7 +42,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether this turn is the last one of a cell of n lanes.
+    /// Returns whether this turn is the last turn of a cell that has n lanes.
     #[must_use]
     pub fn is_last_of(self, lanes: usize) -> bool {
         self.place + 1 == lanes
@@ -93,7 +93,7 @@ impl Rounds {
         self.warm_up + self.counted
     }
 
-    /// Whether there are no rounds.
+    /// Returns whether there are no rounds.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -127,7 +127,7 @@ impl Rounds {
 
     /// Like [`run_while`](Self::run_while), but `stop` replaces the check for SIGINT and SIGTERM.
     /// `stop` is called before each sample. When it returns `true`, the run ends as an interrupted
-    /// one.
+    /// run.
     ///
     /// # Errors
     /// The first error of `sample`.

@@ -23,7 +23,7 @@ pub const FEWEST_ROUNDS: u64 = 6;
 pub struct Interval {
     /// The lower end.
     pub low: f64,
-    /// Upper end.
+    /// The upper end.
     pub high: f64,
     /// The probability that the interval contains the median; below [`CONFIDENCE`] if there are
     /// fewer than six samples.
@@ -108,8 +108,8 @@ const MOST_SUMMED: usize = 1000;
 fn median_interval(sorted: &[f64]) -> Interval {
     let n = sorted.len();
     // Near n = 1075, 0.5^n is 0 in floating point, so the sum below would fail. For that many
-    // samples, the normal approximation is exact to a rank: 1.96 standard deviations of sqrt(n) / 2
-    // on each side.
+    // samples, the normal approximation is exact to within one rank: 1.96 standard deviations of
+    // sqrt(n) / 2 on each side.
     if n > MOST_SUMMED {
         let at = (n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as usize - 1;
         return Interval { low: sorted[at], high: sorted[n - 1 - at], coverage: CONFIDENCE };
@@ -205,7 +205,7 @@ pub struct Distribution {
     histogram: Histogram<u64>,
 }
 
-/// The longest duration that a [`Distribution`] distinguishes from longer ones: an hour.
+/// The longest duration that a [`Distribution`] distinguishes from longer durations: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 impl Default for Distribution {

@@ -6,14 +6,14 @@ use std::io::{self, IsTerminal};
 
 use crate::format::Format;
 
-/// Whether standard output can be colored, because it is a terminal that understands escape
-/// sequences.
+/// Returns whether standard output can be colored, which it can if it is a terminal that
+/// understands escape sequences.
 pub fn coloured() -> bool {
     io::stdout().is_terminal() && styled()
 }
 
-/// Whether a terminal accepts escape sequences: `NO_COLOR` is not set (no-color.org), and `TERM` is
-/// not `dumb`.
+/// Returns whether a terminal accepts escape sequences: `NO_COLOR` is not set (no-color.org), and
+/// `TERM` is not `dumb`.
 pub fn styled() -> bool {
     takes_styles(env::var_os("NO_COLOR").as_deref(), env::var_os("TERM").as_deref())
 }

@@ -8,12 +8,13 @@ use serde::{Deserialize, Deserializer};
 
 use crate::interrupt;
 
-/// The most bytes of a short file, such as a scenario. The built-in scenarios have some 2,000.
+/// The most bytes of a short file, such as a scenario. The built-in scenarios have about 2,000
+/// bytes.
 pub const SHORT: u64 = 1 << 20;
 
 /// Reads a text file of at most `most` bytes; `-` is standard input. The limit exists because a
-/// device such as /dev/zero has no end. The first signal ends the process while it reads, because a
-/// pipe can stay without data.
+/// device such as /dev/zero has no end. While this function reads, the first signal ends the
+/// process, because a pipe can stay without data.
 ///
 /// # Errors
 /// The error of the system, or an error if the file is too long or is not text.
@@ -32,7 +33,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Traces are the usual files that are no text.
+/// The most common file that is no text is a trace.
 const NO_TEXT: &str = "it is no text in UTF-8; if it is a trace of timers, `tickwright describe`, `recommend`, \
                        `replay` and `export` read it";
 

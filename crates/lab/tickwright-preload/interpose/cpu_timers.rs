@@ -12,12 +12,12 @@ use core::sync::atomic::{
 /// The ids, each plus 1, of timers that count processor time. 0 is a free entry.
 static IDS: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 
-/// The number of entries of [`IDS`], counted from the first one, that have been in use.
+/// The number of entries of [`IDS`], counted from the first entry, that have been in use.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a clock counts the processor time of this process, of this thread or of another process
-/// or thread. A clock of another process or thread has a negative number. A negative number whose
-/// lowest two bits are 3 is a clock of a device.
+/// Returns whether a clock counts the processor time of this process, of this thread or of another
+/// process or thread. A clock of another process or thread has a negative number. A negative number
+/// whose lowest two bits are 3 is a clock of a device.
 pub(crate) fn is_cpu_clock(clock: c_int) -> bool {
     const OF_PROCESS: c_int = 2;
     const OF_THREAD: c_int = 3;
@@ -37,7 +37,8 @@ pub(crate) fn insert(id: usize) {
     }
 }
 
-/// Whether the table holds a timer. In a program without such timers the call costs one load.
+/// Returns whether the table holds a timer. In a program without such timers the call costs one
+/// load.
 pub(crate) fn holds(id: usize) -> bool {
     place(id).is_some()
 }

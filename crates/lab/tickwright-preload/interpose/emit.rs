@@ -17,7 +17,7 @@ pub(crate) static RING: AtomicPtr<Ring> = AtomicPtr::new(ptr::null_mut());
 pub(crate) static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// Returns the word of the calling thread. The low bits are the thread's id, and the high bits
-/// count the calls of libuv or libev that the thread is in.
+/// count the calls of libuv or libev in which the thread currently is.
 fn word() -> usize {
     let key: c_uint = KEY.load(Relaxed);
     if key == u32::MAX {
@@ -46,7 +46,7 @@ pub(crate) fn forget_thread() {
     set_word(0);
 }
 
-/// Whether the calling thread is inside a library call that is recorded as one operation.
+/// Returns whether the calling thread is inside a library call that is recorded as one operation.
 pub(crate) fn is_nested() -> bool {
     word() >> 32 != 0
 }
@@ -65,7 +65,7 @@ pub(crate) fn arm(source: u8, id: usize, deadline_ns: u64, period_ns: u64, site:
     arm_since(source, id, sys::now(), deadline_ns, period_ns, site);
 }
 
-/// Records that a timer is due in `delay_ns`.
+/// Records that a timer is due after `delay_ns`.
 #[inline]
 pub(crate) fn arm_in(source: u8, id: usize, delay_ns: u64, period_ns: u64, site: usize) {
     let now = sys::now();
@@ -90,8 +90,8 @@ pub(crate) fn fire(source: u8, id: usize, site: usize) {
     record(source, id, site, sys::now(), Record { op: op::FIRE, ..Record::default() });
 }
 
-/// Whether the ring belongs to the calling process, and not to a parent whose memory it shares.
-/// This function makes a system call.
+/// Returns whether the ring belongs to the calling process, and not to a parent whose memory the
+/// process shares. This function makes a system call.
 pub(crate) fn is_of_this_process() -> bool {
     let ring = RING.load(Acquire);
     // SAFETY: 1. `ring` is not null. 2. A ring is mapped until the process ends. 3. Its parts are

@@ -1,11 +1,11 @@
-//! How a function of this library interposes a real one, and learns the address of its caller.
+//! How a function of this library interposes a real function, and learns the address of its caller.
 //!
 //! The exported symbol is one or two instructions: it loads the return address into the register of
 //! the sixth argument and jumps. No recorded function has a sixth argument.
 
-/// Interposes functions. `fn $symbol(..; _ _)` has the arguments of the C header, followed by a `_`
-/// for each argument that it lacks to make five. Within the block, `$site` is the return address,
-/// and `$call` calls the real function with the caller's arguments.
+/// Interposes functions. `fn $symbol(..; _ _)` has the arguments of the C header, followed by one
+/// `_` for each argument that is missing from five. Within the block, `$site` is the return
+/// address, and `$call` calls the real function with the caller's arguments.
 macro_rules! hide {
     ($(
         fn $symbol:ident($($argument:ident: $type:ty),+ $(; $($pad:tt)+)?) $(-> $out:ty)?, $real:ident,

@@ -21,7 +21,7 @@ struct EvTimer {
     priority: c_int,
     data: *mut c_void,
     callback: *const c_void,
-    /// The delay in seconds. For an active timer, it is the due time on the loop's clock.
+    /// The delay in seconds. For an active timer, this field is the due time on the loop's clock.
     at: f64,
     repeat: f64,
 }

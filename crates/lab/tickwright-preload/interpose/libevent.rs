@@ -78,7 +78,7 @@ fn stop(event: *mut c_void, site: usize) {
     }
 }
 
-/// Whether the event has a pending time-out. Returns `true` if the library cannot tell.
+/// Returns whether the event has a pending time-out. Returns `true` if the library cannot tell.
 fn is_pending(event: *mut c_void) -> bool {
     if event.is_null() || next::known(Name::EventPending).is_null() {
         return !event.is_null();

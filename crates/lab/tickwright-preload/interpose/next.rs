@@ -1,8 +1,8 @@
 //! The real functions that the functions of this library interpose.
 //!
-//! The library looks them up when a process begins, because a signal handler must not look up
-//! symbols. A library that is loaded later has its own scope. Therefore a function that was absent
-//! at the start is looked up for each caller, as the loader would do without this library.
+//! The library looks up these functions when a process begins, because a signal handler must not
+//! look up symbols. A library that is loaded later has its own scope. Therefore a function that was
+//! absent at the start is looked up for each caller, as the loader would do without this library.
 
 use core::ffi::{CStr, c_void};
 use core::ptr;

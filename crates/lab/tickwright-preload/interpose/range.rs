@@ -32,7 +32,7 @@ impl Range {
         self.end.store(base as usize + length(base), Relaxed);
     }
 
-    /// Whether the library holds an address.
+    /// Returns whether the library holds an address.
     pub(crate) fn holds(&self, address: usize) -> bool {
         (self.begin.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
     }

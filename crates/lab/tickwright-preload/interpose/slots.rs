@@ -10,12 +10,13 @@ use crate::ring::{CAPACITY, FRONT, Header, Ring, Slot};
 /// How many slots get memory at once: 256 KiB of slots.
 const CHUNK: u64 = 4096;
 /// How many other threads can reserve a slot between a thread's check and its own reservation. If
-/// there are more, a slot gets its memory when it is written, if the system has memory.
+/// more threads reserve a slot meanwhile, a slot gets its memory when it is written, provided that
+/// the system has memory.
 const AHEAD: u64 = 64;
 
 const _: () = assert!(CAPACITY.is_power_of_two() && (CAPACITY as u64).is_multiple_of(CHUNK));
 
-/// Returns whether the next slot has memory, after an attempt to give it some.
+/// Tries to give memory to the next slot. Returns whether the slot has memory.
 #[inline]
 pub(crate) fn has_slot(ring: *const Ring, header: &Header) -> bool {
     let populated = header.populated.load(Acquire);

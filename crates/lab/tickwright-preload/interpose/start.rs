@@ -47,8 +47,8 @@ extern "C" fn begin() {
     sys::set_errno(errno);
 }
 
-/// The C library calls this function in a child, on its only thread. It calls only functions that
-/// are allowed in a signal handler.
+/// The C library calls this function in a child, on its only thread. This function calls only
+/// functions that are allowed in a signal handler.
 extern "C" fn in_child() {
     let errno = sys::errno();
     emit::forget_thread();

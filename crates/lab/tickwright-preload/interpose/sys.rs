@@ -126,8 +126,9 @@ pub(crate) fn steady(time_ns: u64) -> u64 {
 }
 
 impl<const NS: i64> Time<NS> {
-    /// Converts the time into ns: 0 if it is negative, and at most 292 years. The upper bits of
-    /// microseconds are masked out: libevent keeps the number of a queue there.
+    /// Converts the time into ns: a negative time into 0, and a time of more than 292 years into
+    /// 292 years. The upper bits of microseconds are masked out: libevent keeps the number of a
+    /// queue there.
     pub(crate) fn ns(self) -> u64 {
         let parts = if NS == 1 { self.parts } else { self.parts & 0xf_ffff };
         let seconds_ns = self.sec.saturating_mul(SECOND as i64);

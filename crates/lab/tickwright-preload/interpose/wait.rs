@@ -1,7 +1,7 @@
 //! Waits with a time-out: for descriptors (`poll`, `select`, `epoll_wait` and their variants), for
 //! other threads (condition variables and semaphores), and sleeps.
 //!
-//! A wait is a timer of its thread. It is armed when the wait begins, fired if the time-out
+//! A wait is a timer of its thread. This timer is armed when the wait begins, fired if the time-out
 //! expires, and cancelled otherwise. A wait with a time-out of 0, or without a time-out, does not
 //! count as a timer.
 

@@ -29,8 +29,8 @@ mod tests;
 #[path = "../interpose/parts.rs"]
 mod interpose;
 
-/// The shared library, as the bytes of a file. It is empty on platforms other than Linux with glibc
-/// on x86-64 and AArch64.
+/// The shared library, as the bytes of a file. The array is empty on platforms other than Linux
+/// with glibc on x86-64 and AArch64.
 pub static LIBRARY: &[u8] = library();
 
 #[cfg(recordable)]

@@ -21,7 +21,7 @@ impl Mapped {
     /// Maps a ring. Returns `None` if the process has not completed the header of the ring.
     ///
     /// # Errors
-    /// The error of the system, or an error if the file is not a ring.
+    /// If the file cannot be opened or mapped, or is not a ring.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < BYTES as u64 {

@@ -42,7 +42,7 @@ pub const FOLDER: &core::ffi::CStr = c"TICKWRIGHT_RECORD";
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Header {
-    /// [`MAGIC`], once the rest of the header is written.
+    /// [`MAGIC`], once all other fields of the header are written.
     pub magic: AtomicU64,
     /// The id of the process.
     pub pid: AtomicU64,
@@ -81,7 +81,7 @@ pub struct Slot {
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub struct Ring {
-    /// Page 0.
+    /// The header, which is page 0.
     pub header: Header,
     _rest: [u8; PAGE - size_of::<Header>()],
     /// The copy of `/proc/self/maps`; a recorder reads it from the file.
@@ -104,9 +104,9 @@ const _: () = assert!(BYTES == FRONT + CAPACITY * 64 && size_of::<Slot>() == 64)
 pub struct Record {
     /// When the operation happened, on `CLOCK_MONOTONIC`, in ns.
     pub time_ns: u64,
-    /// When the timer is due, on the same clock. For [`op::ARM`].
+    /// For [`op::ARM`], the time at which the timer is due, on the same clock.
     pub deadline_ns: u64,
-    /// The timer's period in ns; 0: it expires once. For [`op::ARM`].
+    /// For [`op::ARM`], the timer's period in ns; 0 if the timer expires once.
     pub period_ns: u64,
     /// The timer's name within its source: an address, a descriptor or an id. 0 for waits.
     pub id: u64,
@@ -114,7 +114,7 @@ pub struct Record {
     pub site: u64,
     /// The thread that made the call.
     pub thread: u32,
-    /// The processor that the thread ran on.
+    /// The processor on which the thread ran.
     pub cpu: u16,
     /// A number of [`source`].
     pub source: u8,
@@ -134,7 +134,7 @@ pub mod op {
 
 /// Where a timer comes from.
 pub mod source {
-    /// The names, by number.
+    /// The names of the sources, by number.
     pub const NAMES: [&str; 12] = [
         "libevent",
         "libuv",

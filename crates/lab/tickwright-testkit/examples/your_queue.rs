@@ -56,7 +56,7 @@ impl Subject for Sorted {
     }
 }
 
-/// Creates such queues.
+/// Creates `Sorted` queues.
 struct Factory;
 
 impl Make for Factory {

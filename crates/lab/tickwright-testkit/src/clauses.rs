@@ -29,9 +29,9 @@ pub use verdict::{Tools, Verdict};
 
 /// A clause for queues of one kind.
 pub struct Clause {
-    /// Its number in the contract.
+    /// The clause's number in the contract.
     pub number: usize,
-    /// Its name in the contract.
+    /// The clause's name in the contract.
     pub name: &'static str,
     /// Computes the verdict.
     pub verdict: fn(&Tools) -> Verdict,
@@ -113,8 +113,8 @@ enum Scope {
 }
 
 impl Scope {
-    /// Returns the scripts, first the plain ones and then the random ones. A random script is made
-    /// when the iterator reaches it.
+    /// Returns the scripts, first the plain scripts and then the random scripts. A random script is
+    /// made when the iterator reaches it.
     fn scripts(self) -> impl Iterator<Item = scripts::Named> {
         let plain = move || match self {
             Self::Edges => scripts::horizons(),
@@ -143,7 +143,8 @@ struct Reading {
     by: Judge,
     /// Judges each transcript as a whole.
     at_the_end: fn(&Transcript) -> Option<String>,
-    /// Judges behavior that no script shows. It is called if no transcript breaks the clause.
+    /// Judges behavior that no script shows. This function is called if no transcript breaks the
+    /// clause.
     beyond: fn() -> Option<String>,
 }
 
@@ -220,7 +221,8 @@ readings! {
     never_early, All, beyond || late::from_the_callers_time::<M>(directed::reach::<M>());
     /// Each inserted timer is delivered or removed exactly once.
     none_lost_none_twice, All, end lost;
-    /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first.
+    /// Timers leave in the order of (expiry, arrival), each at its expiry; `peek` shows the first
+    /// timer.
     order, All;
     /// A rescheduled timer keeps its key and goes after all timers of equal deadline.
     reschedule_is_remove_and_insert, All, if reschedule;
@@ -244,7 +246,8 @@ readings! {
     /// remain; the remaining timers leave later, in order. Every due timer leaves after a bounded
     /// number of calls.
     budget_bounds_an_advance, All, beyond || progress::stalls::<M>(directed::reach::<M>()), if budget;
-    /// `second()` is the second timer in order: `peek()` returns it after the head was removed.
+    /// `second()` is the second timer in order: `peek()` returns this timer after the head was
+    /// removed.
     second_is_the_next_after_the_head, All, beyond directed::second_becomes_head::<M>, if second;
     /// A re-arm takes the head, keeps its key valid, and puts the timer after all timers of equal
     /// deadline.
@@ -255,8 +258,8 @@ readings! {
     clear_empties, DeadKeys, if clear;
 }
 
-/// A `now` that is smaller than an earlier one is clamped: the same timers leave at the same calls
-/// as if the caller had clamped it.
+/// A `now` that is smaller than an earlier `now` is clamped: the same timers leave at the same
+/// calls as if the caller had clamped it.
 #[must_use]
 pub fn now_is_monotone<M: Make>(_: &Tools) -> Verdict {
     let plain = Scope::All.manner::<M>();

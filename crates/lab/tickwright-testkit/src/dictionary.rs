@@ -27,9 +27,9 @@ pub const SEEKS: [Seek; 6] = [Seek::Equal, Seek::LastEqual, Seek::Geq, Seek::Gt,
 pub struct Object<B: Balance = RedBlack> {
     /// The number that identifies the object.
     pub number: usize,
-    /// Its key.
+    /// The object's key.
     pub key: Cell<u64>,
-    /// Its link in a dictionary.
+    /// The object's link in a dictionary.
     pub link: Link<B>,
 }
 
@@ -108,7 +108,7 @@ pub trait Subject {
     /// The error that the dictionary returns.
     fn seek(&self, seek: Seek, key: u64, hint: Option<usize>) -> Result<Option<usize>, DictError>;
 
-    /// Returns the first object if `first` is true, otherwise the last one.
+    /// Returns the first object if `first` is true, otherwise the last object.
     fn end(&self, first: bool) -> Option<usize>;
 
     /// Returns the object after this object if `next` is true, otherwise the object before it.
@@ -123,7 +123,7 @@ pub trait Subject {
     /// Returns the number of objects in the dictionary.
     fn len(&self) -> usize;
 
-    /// Whether the dictionary is empty.
+    /// Returns whether the dictionary is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -267,7 +267,7 @@ where
 
 /// What goes into and comes out of a dictionary: an object, or a reference to one.
 pub trait AsObject<B: Balance> {
-    /// Whether it is a reference.
+    /// Whether the type is a reference.
     const OWN: bool;
 
     /// Returns the object.

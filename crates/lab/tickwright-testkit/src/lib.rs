@@ -1,6 +1,7 @@
-//! The conformance suite for timer queues. It has an op machine, an oracle that knows nothing of
-//! this project, and one named test per clause of the contract. It runs on every family in both
-//! storages, and on other crates' queues through a small adapter ([`subject::Subject`]).
+//! The conformance suite for timer queues. The suite has an op machine, an oracle that knows
+//! nothing of this project, and one named test per clause of the contract. The suite runs on every
+//! family in both storages, and on other crates' queues through a small adapter
+//! ([`subject::Subject`]).
 //!
 //! - [`script`]: the ops of a run, and a decoder that turns any bytes into a script
 //! - [`oracle`]: the expected answers, with only the standard library

@@ -2,9 +2,9 @@
 //!
 //! The machine itself never panics: it returns a difference as a [`Mismatch`], so that runs can be
 //! judged, shrunk and printed. An exact queue has to keep the whole contract. A granular queue has
-//! to deliver at the expiries that it chose, and these must be within its bound. Timers of equal
-//! expiry can leave it in any order that the queue shows beforehand. [`clauses`](crate::clauses)
-//! judges queues that keep only parts of the contract.
+//! to deliver at the expiries that it chose, and these expiries must be within its bound. Timers of
+//! equal expiry can leave a granular queue in any order, if the queue shows this order beforehand.
+//! [`clauses`](crate::clauses) judges queues that keep only parts of the contract.
 
 use core::fmt;
 
@@ -238,7 +238,8 @@ impl<S: Subject> Machine<S> {
         if self.offers.next_wake { self.subject.next_wake() } else { None }
     }
 
-    /// A queue is allowed to report a change that did not happen, but must not miss a change.
+    /// Checks a report about the head. A queue is allowed to report a change that did not happen,
+    /// but must not miss a change.
     fn head_change(&mut self, before: Option<u64>, reported: Option<bool>) -> Checked {
         if self.offers.head_change && self.offers.next_wake && reported == Some(false) {
             let after = self.wake();

@@ -1,5 +1,5 @@
 //! The expected answers: an implementation of the contract with the simplest collections of `std`.
-//! It imports nothing from `tickwright-core`.
+//! The oracle imports nothing from `tickwright-core`.
 //!
 //! For a granular queue, the machine first checks that the expiry chosen by the queue is within the
 //! bound. Then the machine [passes](Oracle::settle) this expiry to the oracle, and the oracle
@@ -50,7 +50,7 @@ impl Oracle {
         self.pending.len()
     }
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
@@ -137,7 +137,7 @@ impl Oracle {
         self.places.contains_key(&value).then(|| self.deadlines.get(&value).copied())?
     }
 
-    /// Whether a timer is due.
+    /// Returns whether a timer is due.
     #[must_use]
     pub fn has_due(&self) -> bool {
         self.head().is_some_and(|head| head.expiry <= self.now)

@@ -95,9 +95,9 @@ const fn lateness(order: Order) -> Option<fn(u64) -> u64> {
     }
 }
 
-/// Whether a timer with this explanation must be moved before it leaves. A timer in a bucket of a
-/// higher level of a wheel leaves directly from that bucket, but only while it is the bucket's only
-/// timer.
+/// Returns whether a timer with this explanation must be moved before it leaves. A timer in a
+/// bucket of a higher level of a wheel leaves directly from that bucket, but only while it is the
+/// bucket's only timer.
 fn waits(explanation: Option<Explanation>) -> bool {
     match explanation.map(|explanation| explanation.whereabouts) {
         Some(Whereabouts::Bucket { level, moves_at, .. }) => level > 0 || moves_at.is_some(),

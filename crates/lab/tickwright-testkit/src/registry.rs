@@ -13,7 +13,8 @@ use crate::ours::{Hook, Inline, Kept, Slab};
 use crate::script::{Op, decode};
 use crate::subject::{Make, Offers};
 
-/// A function that runs scripts and counts them. It stops at the first script that the queue fails.
+/// A function that runs scripts and counts them. The function stops at the first script that the
+/// queue fails.
 pub type RunAll = fn(&mut dyn Iterator<Item = Vec<Op>>) -> Result<usize, Box<Failure>>;
 
 /// A kind of queue, described by values.
@@ -151,7 +152,7 @@ pub fn foreign() -> Vec<Kind> {
 }
 
 /// Decodes `bytes` into a script and runs the script on each of our queues. The fuzz target calls
-/// this for each input, and the corpus test for each input that was kept.
+/// this function for each input, and the corpus test calls it for each input of the corpus.
 ///
 /// # Errors
 /// If a queue differs from the oracle. The error names the first such queue, and where it differs.

@@ -24,7 +24,7 @@ pub enum When {
 pub enum Whom {
     /// A pending timer, counted in delivery order.
     Live(u8),
-    /// Any timer ever inserted, counted from the latest, also one whose key is dead.
+    /// Any timer ever inserted, counted from the latest, including timers whose key is dead.
     Any(u8),
 }
 
@@ -58,7 +58,7 @@ pub const MOST_OPS: usize = 1024;
 /// Budgets for the advances of a script.
 pub const BUDGETS: [usize; 4] = [usize::MAX, 0, 1, 2];
 
-/// Spans in ticks: everyday ones first, then every power of two and its neighbors.
+/// Spans in ticks: everyday spans first, then every power of two and its neighbors.
 pub const SPANS: [u64; 256] = spans();
 
 const fn spans() -> [u64; 256] {
@@ -230,7 +230,8 @@ pub fn gust(seed: u64) -> Vec<Op> {
                     _ => Op::Rearm(When::After(0), within(byte())),
                 });
             }
-            // `now` mostly stays the same, while timers that are due at it are still pending.
+            // `now` mostly stays the same, while timers that are due at this `now` are still
+            // pending.
             when = When::After(if byte().is_multiple_of(8) { within(byte()) } else { 0 });
         }
     }

@@ -10,7 +10,8 @@
 pub struct Fired {
     /// The value that was inserted.
     pub value: u32,
-    /// The tick at which the timer was due, if the queue states it; else the requested deadline.
+    /// The tick at which the timer was due, if the queue states it; otherwise the requested
+    /// deadline.
     pub expiry: u64,
     /// `max(deadline, now at the last (re)insert)`, if the queue states it for a timer that leaves.
     pub deadline: Option<u64>,
@@ -43,7 +44,7 @@ pub struct Stale;
 pub struct Advanced {
     /// Timers delivered.
     pub delivered: usize,
-    /// Timers moved inside.
+    /// Timers moved inside the queue.
     pub moved: usize,
     /// Whether no due timer is left.
     pub complete: bool,
@@ -132,9 +133,9 @@ impl Offers {
 }
 
 /// A queue under test. The suite never calls a method for an operation that the queue does not
-/// offer; the default methods state this.
+/// offer. If it did, the default method would panic.
 pub trait Subject {
-    /// Names a pending timer.
+    /// The key of a pending timer.
     type Key: Copy + core::fmt::Debug;
 
     /// Returns the greatest `now` that was passed so far.
@@ -143,7 +144,7 @@ pub trait Subject {
     /// Returns the number of pending timers, as the queue itself counts them.
     fn len(&self) -> usize;
 
-    /// Whether no timer is pending.
+    /// Returns whether no timer is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -226,9 +227,9 @@ pub trait Subject {
         None
     }
 
-    /// Whether the queue must move a pending timer inside before the timer can leave. The suite
-    /// asks only queues that move timers ([`Make::MOVES`]). The queue is allowed to return `false`
-    /// for a timer that it could still move.
+    /// Returns whether the queue must move a pending timer inside before the timer can leave. The
+    /// suite asks only queues that move timers ([`Make::MOVES`]). The queue is allowed to return
+    /// `false` for a timer that it could still move.
     fn waits(&self, key: Self::Key) -> bool {
         let _ = key;
         false
@@ -281,7 +282,7 @@ pub trait Subject {
     /// Verifies the structure.
     ///
     /// # Errors
-    /// Describes the first invariant that does not hold.
+    /// A description of the first invariant that does not hold.
     fn check(&self) -> Result<(), String> {
         unreachable!("check is not offered")
     }

@@ -1,5 +1,5 @@
-//! Coarse wheels of unusual sizes. Their levels and far buckets are a few ticks wide, so short
-//! scripts reach all of them.
+//! Coarse wheels of unusual sizes. The levels and far buckets are a few ticks wide, so short
+//! scripts reach all levels and all far buckets.
 
 use tickwright_core::CoarseWheel;
 use tickwright_testkit::clauses::{NAMES, Tools};

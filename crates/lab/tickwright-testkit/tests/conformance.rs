@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 use tickwright_testkit::clauses::{NAMES, Tools, Verdict};
 use tickwright_testkit::registry::{Kind, inline, kept, ours};
 
-/// Each structure's verdicts, in the order of the clauses. They are computed once, for all tests.
+/// Each structure's verdicts, in the order of the clauses. The verdicts are computed once, for all
+/// tests.
 static VERDICTS: LazyLock<Vec<(String, [Verdict; 22])>> = LazyLock::new(|| {
     let judged = |kind: &Kind| (kind.name.clone(), (kind.verdicts)(&Tools::default()));
     ours().iter().chain(&kept()).chain(&inline()).map(judged).collect()
 });
 
 /// Requires that every structure keeps the clause `name`. The structures for which `but` is true do
-/// not have to offer it.
+/// not have to offer the clause.
 fn all_keep(name: &str, but: fn(&str) -> bool) {
     let at = NAMES.iter().position(|clause| *clause == name).expect("a clause of that name");
     let broken: Vec<String> = VERDICTS

@@ -1,5 +1,5 @@
-//! Compares every dictionary with a sorted vector: on fixed sequences, random ones, and random
-//! scripts. Scripts that once failed are kept in `proptest-regressions/`.
+//! Compares every dictionary with a sorted vector: on fixed sequences, on random sequences, and on
+//! random scripts. Scripts that once failed are kept in `proptest-regressions/`.
 
 use core::ops::Bound;
 
@@ -41,8 +41,8 @@ fn there_and_back<B: Balance>(keys: &[u64]) {
     let mut entries = Vec::new();
     let mut last = None;
     for object in &objects {
-        // The hint is the entry that was inserted last. It is right for ascending keys, and mostly
-        // wrong for other orders.
+        // The hint is the entry that was inserted last. This hint is right for ascending keys, and
+        // mostly wrong for other orders.
         entries.push(slab.insert_near(entries.last().copied(), object.key.get()).unwrap());
         last = Some(hook.insert_near(last, object).unwrap());
         assert_eq!((slab.check(), hook.check()), (Ok(()), Ok(())));

@@ -6,14 +6,14 @@ use tickwright_testkit::script::{Op, When, Whom, decode, encode};
 
 const ALL: usize = usize::MAX;
 
-/// The ops that a run starts with: up to four inserts with distant, equal, ascending or descending
-/// deadlines.
+/// Returns the ops with which a run starts: up to four inserts with distant, equal, ascending or
+/// descending deadlines.
 fn beginnings() -> Vec<Vec<Op>> {
     let inserts = |spans: &[u64]| spans.iter().map(|&span| Op::Insert(When::After(span))).collect();
     [&[][..], &[2, 2, 2], &[1, 2, 3, 4], &[4, 3, 2, 1], &[2, 1, 2, 1]].map(inserts).into()
 }
 
-/// The ops that can follow, while at most four timers are pending.
+/// Returns the ops that can follow, while at most four timers are pending.
 fn alphabet() -> Vec<Op> {
     vec![
         Op::Insert(When::After(1)),

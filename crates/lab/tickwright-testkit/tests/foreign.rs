@@ -23,7 +23,7 @@ fn the_suite_finds_what_foreign_queues_break() {
     assert!(broken("bitwheel", "never_early").contains("left at"));
     // The queue accepts delays up to 2^36 ms, and panics beyond that.
     assert!(broken("DelayQueue", "every_deadline_is_ordinary").contains("panics"));
-    // The queue's keys are indices, which it uses again.
+    // The queue's keys are indices, which the queue uses again.
     broken("DelayQueue", "stale_keys_stay_stale");
     // A queue that is built from std's containers with a sequence number can be right.
     for queue in ["BinaryHeap", "BTreeMap"] {

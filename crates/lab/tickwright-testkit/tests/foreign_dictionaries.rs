@@ -1,5 +1,5 @@
-//! Compares foreign dictionaries with the sorted vector, for the operations that they offer. They
-//! refuse the other operations with an error.
+//! Compares foreign dictionaries with the sorted vector, for the operations that they offer. The
+//! dictionaries refuse the other operations with an error.
 
 use core::ops::Bound;
 

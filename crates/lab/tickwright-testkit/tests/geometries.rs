@@ -1,4 +1,4 @@
-//! Wheels of unusual sizes. A clause fails here if the code confuses two of its constants.
+//! Wheels of unusual sizes. A clause fails here if the code confuses two constants.
 
 use tickwright_core::Wheel;
 use tickwright_testkit::clauses::{self, Tools, Verdict};

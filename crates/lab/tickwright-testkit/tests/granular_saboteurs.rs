@@ -253,7 +253,7 @@ impl Subject for Saboteur {
     }
 }
 
-/// Whether the machine detects the current fault with at least one of 60 random scripts.
+/// Returns whether the machine detects the current fault with at least one of 60 random scripts.
 fn machine_finds() -> bool {
     (0..60).any(|seed| machine::run::<Sabotage>(&decode(&noise(seed, 4 * 250))).is_err())
 }

@@ -125,8 +125,8 @@ fn rearm_closure<F: Family>() {
     let head = head.expect("twenty are pending");
     assert_eq!(rearmed.map(|timer| (timer.key, timer.expiry)), Some((head.key, head.expiry)), "{}", F::ID);
     assert_eq!(seen, queue.get(head.key).map(|bomb| (head.expiry, bomb.value)), "{}", F::ID);
-    // The expiry equals that of a new insert, which in an exact queue is the deadline that the
-    // closure returned.
+    // The expiry equals the expiry of a new insert, which in an exact queue is the deadline that
+    // the closure returned.
     let mut fresh: SlabQueue<F, ()> = SlabQueue::new();
     let _ = fresh.pop_expired(99);
     fresh.insert_at(head.expiry + 100, (), 0).expect("room");

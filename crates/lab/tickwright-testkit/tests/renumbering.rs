@@ -1,5 +1,5 @@
-//! Structures whose sequence numbers are nearly used up from the start. They renumber within a few
-//! inserts, and their behavior is otherwise unchanged.
+//! Structures whose sequence numbers are nearly used up from the start. These structures renumber
+//! within a few inserts, and their behavior is otherwise unchanged.
 
 use tickwright_core::{DaryHeap, FixedDelay};
 use tickwright_testkit::clauses::{Tools, Verdict};

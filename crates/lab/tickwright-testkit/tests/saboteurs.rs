@@ -137,8 +137,8 @@ struct Saboteur {
 
 type Key = <SlabSubject<SortedList, NoWalk> as Subject>::Key;
 
-/// Creates saboteurs, and declares whether they are allowed to move timers inside, although none of
-/// them does.
+/// Creates saboteurs, and declares whether they are allowed to move timers inside, although no
+/// saboteur moves timers.
 struct Sabotage<const MOVES: bool = false>;
 
 impl Saboteur {
@@ -146,7 +146,7 @@ impl Saboteur {
         Self { fault: FAULT.get(), inner, told: 0, delivered: 0, arrived: 0 }
     }
 
-    /// The part of a budget that the saboteur claims to have used for moves.
+    /// Returns the part of a budget that the saboteur claims to have used for moves.
     fn idle(&mut self, now: u64, budget: usize) -> usize {
         let arrived = core::mem::take(&mut self.arrived);
         let due = self.inner.next_wake().is_some_and(|wake| wake <= now.max(self.inner.now()));

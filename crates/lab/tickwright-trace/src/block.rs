@@ -4,7 +4,7 @@
 //!   kind 1 | codec 1 | 0 0 | stored 4 | plain 4 | crc 4 | stored bytes ...
 //! ```
 //! Numbers are little-endian. The checksum (CRC-32, IEEE) covers the twelve bytes before it and the
-//! stored bytes. Codec 0 stores bytes as they are, codec 1 compresses them (LZ4, one block).
+//! stored bytes. Codec 0 stores bytes as they are, and codec 1 compresses them (LZ4, one block).
 
 use std::io::Read;
 
@@ -21,7 +21,8 @@ pub(crate) const LOST: u8 = 4;
 pub(crate) const END: u8 = 5;
 pub(crate) const BASE: u8 = 6;
 
-/// The first kind that a reader may skip, because events mean the same without it.
+/// The first kind that a reader may skip, because the events have the same meaning without such a
+/// block.
 pub(crate) const REMARK: u8 = OPTIONAL;
 
 /// A reader may skip a block whose kind is this number or more, if it does not know the kind.
@@ -30,10 +31,10 @@ pub(crate) const OPTIONAL: u8 = 0x80;
 /// The most bytes of a block, both as stored and after decompression.
 pub(crate) const MOST: usize = 1 << 20;
 
-/// The most names of a table; also the most losses.
+/// The maximum number of names in a table, and the maximum number of losses.
 pub(crate) const MOST_KEPT: usize = 1 << 20;
 
-/// The most remarks.
+/// The maximum number of remarks.
 pub(crate) const MOST_REMARKS: usize = 256;
 
 /// The most bytes of all names and notes of a file. Names can compress a hundredfold, so without

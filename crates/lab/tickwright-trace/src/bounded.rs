@@ -21,7 +21,7 @@ impl Limit {
         self.left.set(self.most);
     }
 
-    /// Whether a piece was longer than the limit.
+    /// Returns whether a piece was longer than the limit.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.left.get() == 0
     }

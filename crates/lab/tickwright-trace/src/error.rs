@@ -22,14 +22,14 @@ pub enum TraceError {
     CutOff {
         /// Where the block begins, in bytes.
         position: u64,
-        /// How many events precede it.
+        /// How many events precede the block.
         events: u64,
     },
     /// A block is damaged.
     Damaged {
         /// Where the block begins, in bytes.
         position: u64,
-        /// How many events precede it.
+        /// How many events precede the block.
         events: u64,
         /// What is wrong.
         what: &'static str,

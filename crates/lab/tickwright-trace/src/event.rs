@@ -19,9 +19,10 @@ pub struct Event {
     pub timer: u64,
     /// What happened.
     pub what: What,
-    /// The thread that did it, as an index into [`Names`](crate::Names) of threads. 0: unknown.
+    /// The thread that caused the event, as an index into [`Names`](crate::Names) of threads. 0:
+    /// unknown.
     pub thread: u32,
-    /// The processor that the thread ran on, plus 1. 0: unknown.
+    /// The processor on which the thread ran, plus 1. 0: unknown.
     pub cpu: u16,
     /// The queue, as an index into [`Header::bases`](crate::Header::bases).
     pub base: u8,
@@ -56,7 +57,7 @@ pub enum What {
     },
     /// The timer was pending, and was cancelled.
     Cancel,
-    /// It expired.
+    /// The timer expired.
     Fire,
 }
 

@@ -21,7 +21,8 @@ pub struct Header {
     pub clock: String,
     /// The date and time at which the trace starts (RFC 3339). Empty: unknown.
     pub started: String,
-    /// The queues that timers were in: first the queues that were known at the start, then others.
+    /// The queues that timers were in: first the queues that were known at the start, then other
+    /// queues.
     pub bases: Vec<Base>,
     /// Facts about the host, by name.
     pub host: BTreeMap<String, String>,
@@ -33,9 +34,9 @@ pub struct Header {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Base {
-    /// Its name: `hrtimer`, `libuv`, ...
+    /// The queue's name, such as `hrtimer` or `libuv`.
     pub name: String,
-    /// Its tick in ns. 0: unknown.
+    /// The queue's tick in ns. 0: unknown.
     pub tick_ns: u64,
 }
 
@@ -66,12 +67,12 @@ pub struct Lost {
     pub time: Ns,
     /// How many events were lost. 0: unknown.
     pub count: u64,
-    /// Where or why they were lost, in words.
+    /// Where or why the events were lost, in words.
     pub note: String,
 }
 
-/// A count by the writer of a trace that a reader of its figures must know. For example, an import
-/// counts the events that it could not read.
+/// A count that was made by the writer of a trace, and that a reader of the trace's figures must
+/// know. For example, an import counts the events that it could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The number. 0: the words are shown without a number.
@@ -81,15 +82,15 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// The words of a remark that counts the timer events of the source that could not be read.
+    /// The text of the remark that says how many timer events of the source could not be read.
     pub const UNREADABLE: &'static str = "timer events could not be read and are left out";
 
-    /// The words of a remark that counts the arms whose deadline is
-    /// [`UNKNOWN`](crate::event::UNKNOWN).
+    /// The text of the remark that says how many arm events have an
+    /// [`UNKNOWN`](crate::event::UNKNOWN) deadline.
     pub const UNKNOWN_DELAYS: &'static str =
         "arms have a deadline that the source does not tell, or that never comes: their delays are left out";
 
-    /// Whether the remark counts events that could not be read.
+    /// Returns whether the remark counts events that could not be read.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.words == Self::UNREADABLE
@@ -123,7 +124,7 @@ impl Names {
         self.0.len()
     }
 
-    /// Whether there are no names.
+    /// Returns whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

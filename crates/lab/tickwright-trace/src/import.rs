@@ -6,9 +6,9 @@
 //! | [`kernel`] | the Linux kernel's timer events: text of ftrace, trace-cmd, perf, babeltrace |
 //! | [`perfetto`] | the same events in a trace of Perfetto, as on Android |
 //!
-//! [`from_csv`](crate::text::from_csv) reads CSV. All four unpack a source that is packed with
-//! gzip. [`Source::guess`] finds out which of them reads a given source. The three modules count
-//! the events that they could not read, in [`Imported`] and in the trace itself ([`Remark`]).
+//! [`from_csv`](crate::text::from_csv) reads CSV. All four importers unpack a source that is packed
+//! with gzip. [`Source::guess`] finds out which importer reads a given source. The three modules
+//! count the events that they could not read, in [`Imported`] and in the trace itself ([`Remark`]).
 //!
 //! To add a format, add a module here, a variant of [`Source`] and its recognition in `guess.rs`,
 //! and the same variant with its arm in the command's `tickwright-lab/src/traces/import.rs`.
@@ -38,7 +38,7 @@ use crate::writer::Writer;
 pub struct Imported {
     /// Lines of the source; 0 if it has none.
     pub lines: u64,
-    /// Timer events that could not be read. They are lines, or events of a browser.
+    /// Timer events that could not be read. These events are lines, or events of a browser.
     pub unreadable: u64,
     /// How and where the source is damaged. The trace holds the events before the damage.
     pub damage: Option<String>,

@@ -73,26 +73,26 @@
 //! | 128 | remark | number (0: none), then the words that follow it, UTF-8, at most 4,096 bytes |
 //! | 128 and above | may be skipped | |
 //!
-//! A file has at most 2^20 names of each table, 2^20 losses and 256 queues. A note and the name of
-//! a queue each have at most 4,096 bytes, also a name in the header. All names of tables and all
-//! notes together have at most 2^26 bytes.
+//! A file has at most 2^20 names in each table, 2^20 losses and 256 queues. Each name and each note
+//! has at most 4,096 bytes, including the names of queues in the header. All names of tables and
+//! all notes together have at most 2^26 bytes.
 //!
-//! The end block counts all lost events: those that the file's loss blocks report, and those of
-//! losses that these limits kept out of the file. A loss of an unknown number of events counts as
-//! 0.
+//! The end block counts all lost events: the events that the file's loss blocks report, and the
+//! events of losses that these limits kept out of the file. A loss of an unknown number of events
+//! counts as 0.
 //!
 //! A remark holds a count that the writer of the trace made and that a reader of its figures must
 //! know, for example `3` with `timer events could not be read and are left out`. A reader that
 //! ignores remarks still understands every event. A file has at most 256 remarks, and their words
-//! count toward the 2^26 bytes. Older files have no remarks, and older readers skip them.
+//! count toward the 2^26 bytes. Older files have no remarks, and older readers skip remarks.
 //!
-//! Each table of names counts from 1 in the order of its blocks. A name stands before the first
-//! event that uses it. A block of an unknown kind below 128 is damage. Nothing follows the end
-//! block. A file without an end was not finished: its writer was killed, or is still writing.
+//! Each table of names counts from 1 in the order of its blocks. A name precedes the first event
+//! that uses it. A block of an unknown kind below 128 is damage. Nothing follows the end block. A
+//! file without an end was not finished: its writer was killed, or is still writing.
 //!
 //! Numbers in blocks take one to ten bytes (LEB128). Each byte holds seven bits of the number, the
 //! lowest bits first, and its high bit says whether more bytes follow. A signed number is doubled,
-//! and a negative one is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! and a negative number is then complemented: 0, -1, 1, -2 become 0, 1, 2, 3.
 //!
 //! ## Header
 //!
@@ -128,24 +128,26 @@
 //! or the timer never expires.
 //!
 //! Times can go backwards: some sources do not order the events of several processors. Readers add
-//! differences modulo 2^64. *Arm*: the timer was not pending; *re-arm*: it was. *Cancel*: the timer
-//! was pending and was removed. *Fire*: it expired. A periodic timer stays pending when it fires.
+//! differences modulo 2^64. *Arm*: the timer was not pending; *re-arm*: the timer was pending.
+//! *Cancel*: the timer was pending and was removed. *Fire*: the timer expired. A periodic timer
+//! stays pending when it fires.
 //!
 //! ## Damage
 //!
 //! A reader names a damaged block by the position of its first byte and returns the events before
-//! that block. It does not look for a later whole block: events there can refer to events that were
-//! lost, so they would mislead.
+//! that block. The reader does not search for a later whole block, because the events in such a
+//! block can refer to events that were lost, and would mislead.
 //!
 //! ## Text and tables
 //!
-//! CSV has the columns `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site,
-//! count, note`. JSON lines have the same fields, one object per line. Threads, queues and sites
-//! are written by name; an unknown value, also an unknown deadline, is empty or `null`. A row of
-//! the kind `lost` is a loss, and a row of the kind `remark` is a remark. Their `count` is the
-//! number (empty: unknown, or none), and their `note` has the words. An import reads both kinds of
-//! rows, and also a line between the rows of CSV such as `Lost 7 events`. Parquet files have the
-//! columns of CSV up to `site`, and also `event`, which numbers the events from 0. Their metadata
+//! CSV has the columns
+//! `time_ns, kind, timer, deadline_ns, period_ns, thread, cpu, base, site, count, note`. JSON lines
+//! have the same fields, one object per line. Threads, queues and sites are written by name; an
+//! unknown value, including an unknown deadline, is empty or `null`. A row of the kind `lost` is a
+//! loss, and a row of the kind `remark` is a remark. In both kinds of rows, `count` is the number
+//! (empty: unknown, or none), and `note` has the words. An import reads both kinds of rows, and
+//! also a line between the rows of CSV such as `Lost 7 events`. Parquet files have the columns of
+//! CSV up to `site`, and also `event`, which numbers the events from 0. The metadata of these files
 //! have the losses and remarks. `docs/fleet.md` has the types of the columns and example queries.
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Numbers of one to ten bytes: each byte holds seven bits, the lowest first, and a bit that says
-//! whether more bytes follow (LEB128). Signed numbers are mapped to unsigned ones in the order 0,
-//! -1, 1, -2, ...
+//! whether more bytes follow (LEB128). Signed numbers are mapped to unsigned numbers in the order
+//! 0, -1, 1, -2, ...
 
 /// Appends a number.
 #[inline]
@@ -18,13 +18,13 @@ pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, unsigned(number));
 }
 
-/// Returns the unsigned number that encodes a signed one.
+/// Returns the unsigned number that encodes a signed number.
 #[inline]
 pub(crate) const fn unsigned(number: i64) -> u64 {
     (number as u64) << 1 ^ (number >> 63) as u64
 }
 
-/// Returns the signed number that an unsigned one encodes.
+/// Returns the signed number that an unsigned number encodes.
 #[inline]
 pub(crate) const fn signed(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)

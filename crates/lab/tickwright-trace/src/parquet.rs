@@ -5,14 +5,15 @@
 //!       0    1000 arm        7     5000000         0 worker   0  NULL server.c:77
 //!       1   90000 cancel     7        NULL      NULL worker   0  NULL NULL
 //! ```
-//! One row per event. `event` numbers the events from 0, because rows of a table have no order, and
-//! times can be equal or go backwards. The other columns are the same as in CSV. An unknown value
-//! is `NULL`.
+//! Each event is a row. `event` numbers the events from 0, because rows of a table have no order,
+//! and times can be equal or go backwards. The other columns are the same as in CSV. An unknown
+//! value is `NULL`.
 //!
 //! The metadata of the file have the header of the trace as JSON (`tickwright.header`). If the end
 //! of the trace was read, the metadata also have the number of lost events
-//! (`tickwright.lost_events`). For a trace that ended too early, they have the error
-//! (`tickwright.damage`). They hold all remarks of the trace as one text (`tickwright.remarks`).
+//! (`tickwright.lost_events`). For a trace that ended too early, the metadata have the error
+//! (`tickwright.damage`). The metadata hold all remarks of the trace as one text
+//! (`tickwright.remarks`).
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Memory is bounded by the number of pending timers, and by a fixed number of durations, threads
-//! and sites. It does not grow with the length of a trace.
+//! and sites. The memory does not grow with the length of a trace.
 
 mod delays;
 mod live;
@@ -30,7 +30,7 @@ use crate::header::Names;
 pub struct Profile {
     /// All events.
     pub events: u64,
-    /// From the first event to the last.
+    /// The time from the first event to the last.
     pub span_ns: u64,
     /// Timers that were not pending and were armed.
     pub arms: u64,

@@ -10,8 +10,8 @@ use crate::header::{Base, Header, Lost, Names, Remark};
 use crate::number::{signed, take};
 use crate::writer::{BASES, LONGEST, SITES, THREADS};
 
-/// Reads a trace block by block. Memory is bounded by a block, the names and the losses:
-/// at most 2^20 names of each table, 2^20 losses, and 64 MiB of text.
+/// Reads a trace block by block. Memory is bounded by a block, the names and the losses: at most
+/// 2^20 names in each table, 2^20 losses, and 64 MiB of text.
 #[derive(Debug)]
 pub struct Reader<R> {
     from: R,
@@ -111,7 +111,7 @@ impl<R: Read> Reader<R> {
 
     /// Returns how many events the source lost in all, as the end of the file states. The number
     /// includes losses that [`lost`](Self::lost) does not return because of the format's limits. A
-    /// loss of an unknown number of events counts as 0. `None` if the end was not read.
+    /// loss of an unknown number of events counts as 0. Returns `None` if the end was not read.
     pub fn lost_total(&self) -> Option<u64> {
         self.lost_total
     }
@@ -121,7 +121,8 @@ impl<R: Read> Reader<R> {
         self.read
     }
 
-    /// Whether the end was read. If not, the writer was stopped, or more blocks follow.
+    /// Returns whether the end was read. If the end was not read, the writer was stopped or more
+    /// blocks follow.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -157,7 +158,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Returns the events that the last [`next_block`](Self::next_block) returned. Unlike that
-    /// slice, they can be read while the names are borrowed.
+    /// slice, these events can be read while the names are borrowed.
     pub fn events_of_block(&self) -> &[Event] {
         &self.events
     }

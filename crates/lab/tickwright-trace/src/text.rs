@@ -7,8 +7,8 @@
 //!   95000,lost,,,,,,,,12,the buffer was full
 //!   95000,remark,,,,,,,,3,timer events could not be read and are left out
 //! ```
-//! One row per event. Threads, queues and sites are written by name. An unknown value, also an
-//! unknown deadline, is empty. A row `lost` is a [loss](crate::Lost) of the source, and a row
+//! Each event is a row. Threads, queues and sites are written by name. An unknown value, including
+//! an unknown deadline, is empty. A row `lost` is a [loss](crate::Lost) of the source, and a row
 //! `remark` is a [remark](Remark); these rows have a number and words instead of a timer.
 
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -40,7 +40,7 @@ struct Row<'t> {
     base: Option<&'t str>,
     #[serde(default)]
     site: Option<&'t str>,
-    /// For a loss or a remark only; such a row is written as [`Told`].
+    /// Present only for a loss or a remark. Such a row is written as [`Told`].
     #[serde(default, skip_serializing)]
     count: Option<u64>,
     #[serde(default, skip_serializing)]
@@ -185,7 +185,7 @@ const COLUMNS: &str = "time_ns,kind,timer,deadline_ns,period_ns,thread,cpu,base,
 /// # Errors
 /// The errors of [`to_csv`].
 pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<u64, TraceError> {
-    // Buffered, because an object is written in dozens of pieces.
+    // The writer is buffered, because an object is written in dozens of pieces.
     let mut to = BufWriter::new(to);
     let done = each_row(reader, |line| {
         serde_json::to_writer(&mut to, &line).map_err(std::io::Error::from)?;
@@ -198,10 +198,10 @@ pub fn to_json_lines<R: Read>(reader: &mut Reader<R>, to: impl Write) -> Result<
 /// Reads CSV and writes it as a trace. Columns are found by name and can be in any order. The
 /// columns thread, cpu, base, site, count and note are optional. Returns the number of events.
 ///
-/// An arm without a deadline gets the deadline [`UNKNOWN`]. A row `lost` is written as a loss. So
-/// is a line between the rows that reports lost events, as bpftrace writes it. Text that is packed
-/// with gzip is unpacked. `header` describes the trace. A queue that the header does not name is
-/// added to it.
+/// An arm without a deadline gets the deadline [`UNKNOWN`]. A row `lost` is written as a loss. A
+/// line between the rows that reports lost events, as bpftrace writes it, is also written as a
+/// loss. Text that is packed with gzip is unpacked. `header` describes the trace. A queue that the
+/// header does not name is added to it.
 ///
 /// # Errors
 /// [`TraceError::Line`] with the number of the line that cannot be read; [`TraceError::Io`].
@@ -218,7 +218,7 @@ pub fn from_csv<W: Write>(from: impl Read, header: &Header, to: W) -> Result<(W,
         let (number, note) = (row.count.unwrap_or(0), row.note.unwrap_or_default());
         match row.kind {
             LOST => return Ok(writer.lost(row.time_ns, number, note)),
-            // The import of the CSV counts these two again.
+            // The import of the CSV counts the events of these two remarks again.
             REMARK if [Remark::UNKNOWN_DELAYS, OUT_OF_ORDER].contains(&note) => return Ok(Ok(())),
             REMARK => return Ok(writer.remark(number, note)),
             _ => {}
@@ -309,14 +309,14 @@ fn each_line(from: Unpacked<'_>, put: &mut Put<'_>) -> Result<(), TraceError> {
     }
 }
 
-/// The most characters of a name or value of a file that an error repeats.
+/// The maximum number of characters that an error repeats of a name or a value in a file.
 const MOST_SHOWN: usize = 120;
 
 fn cut(text: &str) -> String {
     text.chars().take(MOST_SHOWN).collect()
 }
 
-/// Returns the error for a row that has a value that cannot be read, with the name of its column.
+/// Returns the error for a value that cannot be read, with the name of the value's column.
 fn wrong_value(error: csv::Error, names: &csv::StringRecord, row: &csv::StringRecord) -> TraceError {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else { return wrong(error) };
     let at = err.field().and_then(|at| usize::try_from(at).ok());

@@ -171,7 +171,7 @@ impl<W: Write> Writer<W> {
         self.note(block::REMARK, &[count], words)
     }
 
-    /// Writes a loss or a remark, unless the file has reached its limit of them.
+    /// Writes a loss or a remark, unless the file has reached its limit of losses or remarks.
     fn note(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
         let text = cut(text);
         let (kept, most) = match kind {
@@ -186,7 +186,7 @@ impl<W: Write> Writer<W> {
         self.text(kind, numbers, text)
     }
 
-    /// Writes a block of numbers and a text, after the events before it.
+    /// Writes a block of numbers and a text, after the collected events.
     fn text(&mut self, kind: u8, numbers: &[u64], text: &str) -> Result<(), TraceError> {
         self.append_events();
         self.plain.clear();

@@ -213,7 +213,7 @@ fn a_block_that_is_missing_is_noticed_at_the_end() {
     }
     let file = writer.finish().unwrap();
     let begins = blocks(&file);
-    // The blocks: the header, four times events, the end, and the length of the file.
+    // `begins` has the header, four blocks of events, the end block, and the length of the file.
     assert_eq!((begins.len(), read(&file).0.len()), (7, 4));
     for missing in 1..5 {
         let less = [&file[..begins[missing]], &file[begins[missing + 1]..]].concat();
@@ -407,7 +407,7 @@ fn a_wrong_line_is_named() {
     assert_eq!(error(&format!("{names}1,fire\n")), "line 2: it has 2 fields, the first line has 3");
 }
 
-/// A quote that is never closed would make the rest of the file one row.
+/// A quote that is never closed would make the remaining file a single row.
 #[test]
 fn a_row_without_an_end_is_named() {
     let names = "timer,kind,time_ns,site\n1,fire,2,\n";
@@ -456,7 +456,7 @@ fn the_number_of_all_lost_events_comes_back() {
 }
 
 /// The target accepts one byte at a time. The writer offers each byte once, and does not move the
-/// rest to the front.
+/// remaining bytes to the front.
 #[test]
 fn a_tiny_sink_takes_time_in_proportion() {
     struct Tiny(usize);

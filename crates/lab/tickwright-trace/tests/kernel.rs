@@ -152,7 +152,7 @@ fn a_gigantic_line_takes_little_memory() {
 }
 
 /// Tests a trace of a machine that sends a file by scp. The project received this trace for checks;
-/// it belongs to others, so we do not ship it.
+/// the trace belongs to others, so we do not ship it.
 #[test]
 fn a_kernel_that_sends_a_file() {
     let Ok(path) = std::env::var("TICKWRIGHT_KERNEL_TRACE") else {

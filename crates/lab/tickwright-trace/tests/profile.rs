@@ -34,7 +34,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
     ]);
     assert_eq!((profile.arms, profile.rearms, profile.cancels, profile.fires), (2, 1, 2, 1));
     assert_eq!((profile.cancel_age.count, profile.cancel_age.max), (1, 2500));
-    // A cancelled timer had 75 % of its delay left, a re-armed timer had 80 %.
+    // A cancelled timer had 75 % of its delay left, and a re-armed timer had 80 %.
     assert_eq!((profile.cancel_left.p50, profile.rearm_left.p50), (75, 80));
     assert_eq!((profile.late_ns.count, profile.late_ns.max, profile.early), (1, 500, 0));
     assert_eq!((profile.unseen_arms, profile.pending_at_end), (1, 0));
@@ -42,7 +42,7 @@ fn waits_end_by_expiry_cancel_or_rearm() {
 
 #[test]
 fn the_population_is_weighed_by_time() {
-    // One timer is pending for 9 ms, and two timers for 1 ms.
+    // One timer is pending for 9 ms, and two timers are pending for 1 ms.
     let profile = described(&[
         arm(0, 1, 20_000_000),
         arm(9_000_000, 2, 20_000_000),

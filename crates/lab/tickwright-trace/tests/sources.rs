@@ -1,5 +1,5 @@
 //! Tests of what all importers share: packed sources, line ends, byte-order marks, losses, and the
-//! guess which program wrote a source.
+//! guess of which program wrote a source.
 
 use std::io::Write;
 
@@ -185,7 +185,8 @@ fn the_guess_is_as_lenient_as_the_parsers() {
     }
 }
 
-/// The deadline of a timer that never expires is empty in text, and an empty one is unknown.
+/// The deadline of a timer that never expires is empty in text, and an empty deadline is read as
+/// unknown.
 #[test]
 fn an_unknown_deadline_is_empty_in_text() {
     let text = "time_ns,kind,timer,deadline_ns\n0,arm,7,\n5,cancel,7,\n";

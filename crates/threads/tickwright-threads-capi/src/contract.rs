@@ -1,6 +1,6 @@
-//! The only place that relies on the header's contract. The bodies of the exported functions get
-//! only pointers of the caller, and call this module to borrow their targets. Other crates cannot
-//! call it.
+//! The only module that relies on the header's contract. The exported functions get raw pointers
+//! from their callers, and call this module to borrow what the pointers point to. Other crates
+//! cannot call it.
 
 use core::ffi::c_int;
 

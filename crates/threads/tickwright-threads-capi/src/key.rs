@@ -1,4 +1,4 @@
-//! Keys: for each key, every thread of every model has its own pointer.
+//! Keys of thread-local pointers: for each key, every thread of every model has its own pointer.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -12,10 +12,10 @@ use tickwright_threads::ThreadLocal;
 
 use crate::contract::shared;
 
-/// A function that destroys the value of a thread.
+/// A function that destroys a thread's value of a key when the thread ends.
 pub type tw_destructor_fn = Option<unsafe extern "C-unwind" fn(value: *mut c_void)>;
 
-/// The value of one thread.
+/// The value that one thread has for a key.
 struct Value {
     value: Cell<*mut c_void>,
     destructor: Cell<tw_destructor_fn>,
@@ -97,8 +97,8 @@ exported!(
                 set();
             } else {
                 key.local.try_reserve().map_err(|_| code::NO_MEMORY)?;
-                // These blocks are for the value, its first list, and its entry in the list of all
-                // threads.
+                // These are the blocks of memory for the value, for the thread's first list of
+                // values, and for its entry in the list of all threads.
                 covered(&[(3, 1 << 13), (6, 1 << 10)], set)?;
             }
             Ok(0)

@@ -1,6 +1,6 @@
 //! A mailbox of pointers: many threads send, and many threads receive. It is built on the lock and
-//! condition variables of `tickwright-threads` and not on its mailbox, because here the allocation
-//! of a letter can fail.
+//! condition variables of `tickwright-threads` and not on its mailbox, because here the caller must
+//! get an error if there is no memory for a letter.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use tickwright_threads::this_thread;
 use crate::contract::shared;
 use crate::waits::Waits;
 
-/// A pointer of the caller, which travels from thread to thread.
+/// A pointer that one thread sends to another thread.
 #[derive(Debug)]
 struct Letter(*mut c_void);
 
@@ -50,7 +50,7 @@ unsafe impl Shared for tw_mailbox {
     const ENDING: u64 = 0x7469_636b_6d61_656e;
 }
 
-/// How long a call waits.
+/// How long a call waits for a letter or for room.
 #[derive(Clone, Copy)]
 enum Until {
     Now,
@@ -83,7 +83,7 @@ impl Until {
 
 fn send(mailbox: *const tw_mailbox, letter: *mut c_void, until: Until) -> Result<c_int, c_int> {
     let mailbox = shared(mailbox)?;
-    // Dropped last, since the call uses the mailbox to its end.
+    // Dropped last, because the call uses the mailbox until it returns.
     let mut waits = None;
     let mut letters = mailbox.letters.lock();
     loop {
@@ -104,7 +104,7 @@ fn send(mailbox: *const tw_mailbox, letter: *mut c_void, until: Until) -> Result
 
 fn receive(mailbox: *const tw_mailbox, until: Until) -> Result<*mut c_void, c_int> {
     let mailbox = shared(mailbox)?;
-    // Dropped last, since the call uses the mailbox to its end.
+    // Dropped last, because the call uses the mailbox until it returns.
     let mut waits = None;
     let mut letters = mailbox.letters.lock();
     loop {
@@ -165,7 +165,8 @@ exported!(
     fn tw_mailbox_close(mailbox: *mut tw_mailbox) -> c_int {
         answer::code(|| {
             let mailbox: &tw_mailbox = shared(mailbox.cast_const())?;
-            // A notification can yield, and a receiver could destroy the mailbox meanwhile.
+            // A notification can yield to other threads, and without this count a receiver could
+            // destroy the mailbox before the call continues.
             let _call = mailbox.waits.begin();
             mailbox.letters.lock().closed = true;
             mailbox.arrived.notify_all();
@@ -174,7 +175,7 @@ exported!(
         })
     }
 
-    /// Sends a letter, and waits for room.
+    /// Sends a letter. Waits if there is no room.
     fn tw_mailbox_send(mailbox: *mut tw_mailbox, letter: *mut c_void) -> c_int {
         answer::code(|| send(mailbox, letter, Until::Forever))
     }
@@ -184,7 +185,7 @@ exported!(
         answer::code(|| send(mailbox, letter, Until::Now))
     }
 
-    /// Receives a letter, and waits for it.
+    /// Receives a letter. Waits if there is none.
     fn tw_mailbox_receive(mailbox: *mut tw_mailbox, letter: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::Forever)) }
@@ -196,7 +197,7 @@ exported!(
         unsafe { answer::value(letter, || receive(mailbox, Until::Now)) }
     }
 
-    /// Receives a letter, and waits at most for the given time.
+    /// Receives a letter. If there is none, waits at most for the given time.
     fn tw_mailbox_receive_for(mailbox: *mut tw_mailbox, letter: *mut *mut c_void, ns: u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(letter, || receive(mailbox, Until::after(ns))) }

@@ -37,19 +37,19 @@ unsafe impl Shared for tw_runtime {
     const ENDING: u64 = 0x7469_636b_7468_656e;
 }
 
-/// The options of a new runtime. `usize::MAX` leaves a choice to the library.
+/// The options of a new runtime. If an option is `usize::MAX`, the library chooses the value.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct tw_runtime_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// For the M:N model.
+    /// The number of workers, for the M:N model.
     pub workers: usize,
-    /// In bytes.
+    /// The size of a thread's stack in bytes.
     pub stack_size: usize,
-    /// In bytes.
+    /// The size of a stack's guard in bytes.
     pub guard_size: usize,
-    /// For the M:N model.
+    /// The number of free stacks that each worker caches, for the M:N model.
     pub kept_stacks: usize,
 }
 
@@ -73,8 +73,8 @@ fn not_started(error: &RuntimeError) -> c_int {
     }
 }
 
-/// Applies `change` with a number to the settings, unless the number leaves the choice to the
-/// library.
+/// Calls `change` with the settings and a number, unless the number says that the library chooses
+/// the value.
 pub(crate) fn with<S>(settings: S, number: usize, change: impl FnOnce(S, usize) -> S) -> S {
     if number == usize::MAX { settings } else { change(settings, number) }
 }
@@ -100,7 +100,7 @@ fn model(number: tw_model, options: &tw_runtime_options) -> Result<Model, c_int>
 /// The largest number of workers of a runtime.
 const MOST_WORKERS: usize = 255;
 
-/// Returns how many workers a runtime of that model will have.
+/// Returns how many workers a runtime of the given model will have.
 ///
 /// # Errors
 /// [`code::NO_MEMORY`]: the standard library reads files to count the processors.
@@ -137,8 +137,8 @@ exported!(
                 unsafe { grow::read(options) }?
             };
             options.workers = workers(number, &options)?;
-            // These blocks are for the registry and the workers' queues. Small blocks are needed
-            // too, several for each worker.
+            // These are the blocks of memory for the registry and the workers' queues. Each worker
+            // also needs several small blocks.
             let workers = options.workers.min(MOST_WORKERS);
             let blocks = [(2, 1 << 17), (2, 1 << 13), (4 + workers, 1 << 12), (48 + 24 * workers, 512)];
             let start = || Runtime::new(model(number, &options)?).map_err(|error| not_started(&error));
@@ -154,7 +154,7 @@ exported!(
         })
     }
 
-    /// Waits for all threads, and ends the runtime.
+    /// Waits until all threads have ended, and ends the runtime.
     fn tw_runtime_destroy(runtime: *mut tw_runtime) -> c_int {
         answer::code(|| {
             if runtime.is_null() {
@@ -165,7 +165,8 @@ exported!(
                 return Err(code::DEADLOCK);
             }
             end(ending)?;
-            // This waits for the runtime's threads, which use the other fields until they end.
+            // Dropping the runtime waits for its threads, which use the other fields until they
+            // end.
             let taken = ending.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
             drop(taken);
             // SAFETY: 1. the object is from `create`; 2. it is no longer used: no thread of it is
@@ -180,7 +181,7 @@ exported!(
         answer::count(|| Ok(shared(runtime)?.handle.live()))
     }
 
-    /// Writes the time by the runtime's clock.
+    /// Writes the time of the runtime's clock.
     fn tw_runtime_now(runtime: *const tw_runtime, ns: *mut u64) -> c_int {
         // SAFETY: the header's contract.
         unsafe { answer::value(ns, || Ok(shared(runtime)?.handle.now().as_nanos())) }

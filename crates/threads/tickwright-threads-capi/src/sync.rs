@@ -56,7 +56,7 @@ unsafe impl Shared for tw_cond {
     const ENDING: u64 = 0x7469_636b_636f_656e;
 }
 
-/// Returns two words that differ from those of all other living threads.
+/// Returns two words, which together no other living thread has.
 fn caller() -> (u64, usize) {
     thread_local!(static HERE: u8 = const { 0 });
     let kernel = HERE.with(|here| core::ptr::from_ref(here).addr());
@@ -68,7 +68,7 @@ impl tw_mutex {
         (self.owner.load(Ordering::Relaxed), self.kernel.load(Ordering::Relaxed)) == caller
     }
 
-    /// Locks. If the lock is not free now, calls `wait`.
+    /// Takes the lock. If the lock is not free, calls `wait`.
     ///
     /// # Errors
     /// [`code::DEADLOCK`] if the caller already holds the lock, or the error of `wait`.
@@ -90,7 +90,7 @@ impl tw_mutex {
         Ok(0)
     }
 
-    /// Stores the guard of a lock that the caller has just locked.
+    /// Stores the guard of the lock, which the caller has just taken.
     fn held(&self, (owner, kernel): (u64, usize), guard: MutexGuard<'static, ()>) {
         self.owner.store(owner, Ordering::Relaxed);
         self.kernel.store(kernel, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl tw_mutex {
         unsafe { *self.guard.get() = Some(guard) };
     }
 
-    /// Takes the guard of a lock that the caller holds.
+    /// Returns the guard of the lock, which the caller holds.
     ///
     /// # Errors
     /// [`code::NOT_YOURS`] if the caller does not hold the lock.
@@ -112,7 +112,7 @@ impl tw_mutex {
     }
 }
 
-/// Returns a lock of the caller. The lock exists until it is destroyed.
+/// Returns the lock at the address `at`. The reference is valid until the lock is destroyed.
 fn mutex(at: *const tw_mutex) -> Result<&'static tw_mutex, c_int> {
     shared(at)
 }
@@ -122,8 +122,8 @@ fn unlock(lock: &tw_mutex) -> Result<c_int, c_int> {
     Ok(0)
 }
 
-/// Unlocks, calls `wait`, and stores the guard that `wait` returns. Returns the second part of the
-/// result of `wait`.
+/// Unlocks, calls `wait`, and stores the guard that `wait` returns. Returns the second element of
+/// what `wait` returns.
 fn wait_for_signal<R>(
     cond: *const tw_cond,
     lock: *const tw_mutex,
@@ -164,8 +164,8 @@ exported!(
                 return Ok(0);
             }
             let ending = mutex(lock)?;
-            // The order of the two checks matters, because a call that has ended its wait holds the
-            // lock.
+            // The waiting calls must be checked before the owner, because a call that stops waiting
+            // holds the lock.
             if ending.waits.any() || ending.kernel.load(Ordering::Relaxed) != 0 {
                 return Err(code::BUSY);
             }

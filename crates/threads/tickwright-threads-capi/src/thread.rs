@@ -24,11 +24,11 @@ pub type tw_thread_fn = Option<unsafe extern "C-unwind" fn(argument: *mut c_void
 pub struct tw_thread_options {
     /// The size of this struct in bytes.
     pub size: usize,
-    /// In bytes; `usize::MAX` leaves the choice to the library.
+    /// The size of the stack in bytes. If it is `usize::MAX`, the library chooses the size.
     pub stack_size: usize,
-    /// In bytes; `usize::MAX` leaves the choice to the library.
+    /// The size of the guard in bytes. If it is `usize::MAX`, the library chooses the size.
     pub guard_size: usize,
-    /// Null, or a text.
+    /// The thread's name, or null.
     pub name: *const c_char,
     /// If this is not 0, the thread is detached, so it cannot be joined.
     pub detached: c_int,
@@ -101,7 +101,7 @@ unsafe fn attributes(options: *const tw_thread_options) -> Result<Attributes, c_
     Ok(attributes.detached(options.detached != 0))
 }
 
-/// The caller's function and argument, until a thread runs them.
+/// The caller's function and its argument, until a thread calls the function.
 struct Body {
     start: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
@@ -120,7 +120,7 @@ impl Body {
 /// Writes the result of a join to `value`, and returns 0 or a code.
 ///
 /// # Safety
-/// `value` is null, or may be written by the header's contract.
+/// `value` is null, or is writable according to the header's contract.
 unsafe fn joined(
     runtime: *const tw_runtime,
     thread: u64,
@@ -150,7 +150,8 @@ pub extern "C" fn tw_thread_yield() {
     this_thread::yield_now();
 }
 
-/// Begins a section in which no counted call of the calling thread yields.
+/// Begins a section without yields: in this section no counted call of the calling thread yields to
+/// other threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_forbid_yields() {
     this_thread::forbid_yields();
@@ -174,13 +175,13 @@ pub extern "C" fn tw_thread_park() {
     this_thread::park();
 }
 
-/// Waits until the calling thread is unparked, at most for the given time.
+/// Waits until the calling thread is unparked, but at most for the given time.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_thread_park_for(ns: u64) {
     this_thread::park_timeout(Duration::from_nanos(ns));
 }
 
-/// Waits until a descriptor of the caller can be read, or written.
+/// Waits until a descriptor of the caller can be read or, if `written` is true, can be written.
 #[cfg(unix)]
 fn until_ready(fd: c_int, written: bool) -> c_int {
     use tickwright_threads::io::{readable, writable};
@@ -198,7 +199,7 @@ fn until_ready(fd: c_int, written: bool) -> c_int {
     })
 }
 
-/// Threads wait only for descriptors of Unix.
+/// Returns an error, because threads can wait for descriptors only on Unix.
 #[cfg(not(unix))]
 fn until_ready(_: c_int, _: bool) -> c_int {
     code::UNSUPPORTED
@@ -249,13 +250,13 @@ exported!(
         unsafe { joined(runtime, thread, value, RuntimeHandle::join) }
     }
 
-    /// Joins a thread that has ended, without a wait.
+    /// Joins a thread if it has ended. Does not wait.
     fn tw_thread_tryjoin(runtime: *mut tw_runtime, thread: tw_thread, value: *mut *mut c_void) -> c_int {
         // SAFETY: the header's contract.
         unsafe { joined(runtime, thread, value, RuntimeHandle::try_join) }
     }
 
-    /// Waits for a thread to end, until a given time.
+    /// Waits for a thread to end, but at most until a given time.
     fn tw_thread_timedjoin(
         runtime: *mut tw_runtime,
         thread: tw_thread,
@@ -272,7 +273,7 @@ exported!(
         answer::code(|| about(runtime, thread, RuntimeHandle::detach).map(|()| 0))
     }
 
-    /// Ends a thread's park.
+    /// Ends the wait of a parked thread.
     fn tw_thread_unpark(runtime: *mut tw_runtime, thread: tw_thread) -> c_int {
         answer::code(|| about(runtime, thread, RuntimeHandle::unpark).map(|()| 0))
     }

@@ -1,15 +1,15 @@
-//! Counts the calls that wait in an object, so that the object is not destroyed meanwhile.
+//! Counts the calls that wait in an object, so that the object is not destroyed during these calls.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use tickwright::fork::Process;
 
-/// The number of calls that wait in an object. Only a call that waits writes it, so a call that
-/// need not wait has no cost.
+/// The number of calls that wait in an object. Only a call that waits changes the number, so a call
+/// that need not wait has no extra cost.
 ///
 /// The upper half is the number of the process in which the calls wait, and the lower half is their
-/// number. A forked child has none of the threads that waited in its parent. The child has another
-/// process number, so these calls no longer count.
+/// number. The threads that waited in the parent do not exist in a forked child. The child has
+/// another process number, so their calls are not counted there.
 #[derive(Debug)]
 pub(crate) struct Waits(AtomicU64);
 
@@ -59,7 +59,7 @@ impl Waits {
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        // In a child that was forked meanwhile, the call is not counted.
+        // If the process has forked since the call began, the call is not counted in the child.
         let less = |found| calls_in(found, self.process).checked_sub(1).map(|left| word(self.process, left));
         let _ = self.calls.fetch_update(Ordering::Release, Ordering::Relaxed, less);
     }

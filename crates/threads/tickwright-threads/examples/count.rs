@@ -1,8 +1,9 @@
 //! Runs work whose instructions you can count. Run `valgrind --tool=callgrind count create 10000`,
 //! then the same command with 30000, and divide the difference of the two counts by 20,000.
 //!
-//! The work is `create` (and join), `yield` (two switches), `park` (a ping-pong) or `many`. Further
-//! arguments are the number of workers, and `none` (no registry) or `ngpt` (NGPT's knobs).
+//! The work is `create` (and join), `yield` (two switches), `park` (a ping-pong) or `many`. Two
+//! more arguments are optional: the number of workers, and `none` (no registry) or `ngpt` (NGPT's
+//! knobs).
 
 use core::hint::black_box;
 

@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let asked = Duration::from_millis(10 + number as u64 % 40);
             let begun = this_thread::now();
             this_thread::sleep(asked);
-            // If a sleep ended early, the difference would be below 0, which panics. The send fails
-            // if the receiver was dropped.
+            // If a sleep ended early, the subtraction would underflow and panic. The send fails if
+            // the receiver was dropped.
             let _ = woken.send(this_thread::now().duration_since(begun) - asked);
         };
         // Dropping the handle detaches the thread.

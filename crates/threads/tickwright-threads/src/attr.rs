@@ -1,4 +1,4 @@
-//! The platform's attributes of a thread.
+//! A `pthread_attr_t`, which is destroyed when it is dropped. `attributes.rs` has our attributes.
 
 use core::mem::MaybeUninit;
 use std::io;

@@ -1,10 +1,11 @@
-//! The attributes of a new thread.
+//! What a creator chooses for a new thread: its stack, guard, name and first worker, and whether it
+//! is detached.
 
 use crate::error::CreateError;
 use crate::limits::{LEAST_STACK, LONGEST_NAME, MOST_GUARD, MOST_STACK};
 
-/// Methods that take the settings, set a value and return them. Each row is the method, its
-/// argument, and the assignment.
+/// Defines methods that take settings by value, set one of them, and return the settings. Each row
+/// is a method with its argument and its assignment.
 macro_rules! setters {
     ($($(#[$doc:meta])+ $name:ident($me:ident, $value:ident: $type:ty) { $set:expr })+) => { $(
         $(#[$doc])+
@@ -20,24 +21,27 @@ pub(crate) use setters;
 /// Where an M:N thread starts. In the one-to-one model the platform chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// On the creator's worker if the creator is a thread of the runtime, otherwise as with
-    /// [`Spread`](Self::Spread). Until the thread has begun, an idle worker can take it.
+    /// The thread starts on the creator's worker if the creator is a thread of the runtime, and
+    /// otherwise as with [`Spread`](Self::Spread). Until the thread has begun, an idle worker can
+    /// take it.
     #[default]
     Near,
-    /// On each worker in turn.
+    /// The thread starts on the next worker in turn.
     Spread,
 }
 
 /// How the stacks of kernel threads are allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stacks {
-    /// By the platform: glibc caches up to 40 MiB of the stacks of ended threads for later ones.
+    /// The platform allocates the stacks. For example, glibc caches up to 40 MiB of stacks of ended
+    /// threads for later threads.
     #[default]
     Platform,
-    /// As one mapping for each thread. There is no cache: the stack is unmapped when the thread has
-    /// exited. This needs Unix, like [`Recycled`](Self::Recycled).
+    /// Each stack is a separate mapping. Stacks are not cached, so a stack is unmapped when its
+    /// thread has exited. This needs Unix, like [`Recycled`](Self::Recycled).
     Fresh,
-    /// By this library, which reuses the stacks of ended threads as the platform's cache does.
+    /// This library allocates the stacks, and reuses the stacks of ended threads as the platform's
+    /// cache does.
     Recycled,
 }
 
@@ -90,31 +94,31 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Creates the default attributes: the runtime's sizes of stack and guard, no name, joinable,
-    /// and near its creator.
+    /// Creates the default attributes: the runtime's default sizes of stack and guard, no name, not
+    /// detached, and the place [`Near`](Place::Near).
     #[must_use]
     pub const fn new() -> Self {
         Self { stack: None, guard: None, name: None, detached: false, place: Place::Near }
     }
 
     setters! {
-        /// The size of the stack in bytes, without the guard: [`LEAST_STACK`] to [`MOST_STACK`],
-        /// rounded up to pages.
+        /// The size of the stack in bytes, without the guard. It must be from [`LEAST_STACK`] to
+        /// [`MOST_STACK`], and is rounded up to whole pages.
         stack(self, bytes: usize) { self.stack = Some(bytes) }
 
         /// The size of the guard below the stack in bytes. In the M:N model the default is 64 KiB.
         /// If the compiler does not probe stacks, a frame that is larger than the guard can step
-        /// over it. C compilers probe only on request. A guard of any size costs address space and
-        /// one mapping. It can have up to [`MOST_GUARD`] bytes, rounded up to pages. With 0 there
-        /// is no guard, and an overflow overwrites the memory below the stack. On Windows each
-        /// stack has only the platform's guard of one page.
+        /// over it. C compilers generate such probes only on request. A guard costs only address
+        /// space and one mapping, whatever its size. It can have up to [`MOST_GUARD`] bytes, and is
+        /// rounded up to whole pages. With 0 there is no guard, and an overflow overwrites the
+        /// memory below the stack. On Windows each stack has only the platform's guard of one page.
         guard(self, bytes: usize) { self.guard = Some(bytes) }
 
         /// A name for reports, of at most [`LONGEST_NAME`] bytes and without NUL.
         name(self, name: &str) { self.name = Some(Name::new(name)) }
 
-        /// Whether the thread is detached: it cannot be joined, and its result is dropped when it
-        /// ends.
+        /// Whether the thread is detached. A detached thread cannot be joined, and its result is
+        /// dropped when it ends.
         detached(self, detached: bool) { self.detached = detached }
 
         /// Where the thread starts.
@@ -124,7 +128,7 @@ impl Attributes {
     /// Checks whether a thread can be created with these attributes.
     ///
     /// # Errors
-    /// [`CreateError::Stack`], [`CreateError::Guard`], [`CreateError::Name`].
+    /// [`CreateError::Stack`], [`CreateError::Guard`] or [`CreateError::Name`].
     pub fn check(&self) -> Result<(), CreateError> {
         if let Some(asked) = self.stack
             && !(LEAST_STACK..=MOST_STACK).contains(&asked)

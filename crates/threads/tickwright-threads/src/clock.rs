@@ -1,4 +1,5 @@
-//! The clock of a runtime, and the sleep of kernel threads by that clock.
+//! The clock of a runtime, and functions with which kernel threads sleep until this clock shows a
+//! time.
 
 use core::fmt;
 use core::time::Duration;
@@ -26,8 +27,8 @@ impl Default for AnyClock {
     }
 }
 
-/// A clock by which several threads sleep. If the clock moves only by command, each move wakes
-/// them.
+/// A clock for whose times several threads wait. If the clock moves only by calls, each move wakes
+/// these threads.
 pub(crate) struct Timekeeper {
     clock: Arc<dyn Clock>,
     asleep: Arc<Waiters>,
@@ -56,7 +57,7 @@ impl Timekeeper {
     }
 
     /// Waits until the caller is woken, or until this clock shows `at`. Can return spuriously. This
-    /// clock need not be the caller's clock. Returns false if this clock shows `at`.
+    /// clock need not be the clock of the caller's runtime. Returns false if this clock shows `at`.
     pub(crate) fn wait_until(&self, at: Instant) -> bool {
         let is_own =
             |clock: &Arc<dyn Clock>| core::ptr::addr_eq(Arc::as_ptr(clock), Arc::as_ptr(&self.clock));
@@ -77,7 +78,7 @@ impl Timekeeper {
     }
 
     /// Parks the calling kernel thread until it is unparked or this clock shows `at`. Can return
-    /// sooner. Returns false if the clock shows `at`.
+    /// earlier. Returns false if the clock shows `at`.
     pub(crate) fn park_until(&self, at: Instant) -> bool {
         let now = self.now();
         if now >= at {
@@ -87,8 +88,8 @@ impl Timekeeper {
         true
     }
 
-    /// Parks the calling kernel thread until it is unparked, until this clock, if it moves by
-    /// command, shows `at`, or for at most `most`. Can return sooner.
+    /// Parks the calling kernel thread until it is unparked, but at most for `most`. If this clock
+    /// moves only by calls, the park also ends when the clock shows `at`. Can return earlier.
     pub(crate) fn park(&self, at: Option<Instant>, most: Option<Duration>) {
         let park = || match most {
             Some(most) => KernelThread::park_timeout(most),
@@ -100,8 +101,8 @@ impl Timekeeper {
         }
     }
 
-    /// Calls `wait` unless this clock, which moves by command, already shows `at`. A move of the
-    /// clock ends the wait.
+    /// Calls `wait`, unless this clock already shows `at`. The clock moves only by calls, and each
+    /// move ends the wait.
     pub(crate) fn wait_for_move(&self, at: Instant, wait: impl FnOnce()) {
         let ticket = self.asleep.enter();
         // This read sees every earlier move of the clock. Every later move finds the caller in the
@@ -112,10 +113,11 @@ impl Timekeeper {
         self.asleep.leave(ticket);
     }
 
-    /// For a clock that runs by itself, returns how long to wait by the machine's clock before this
-    /// clock is read again.
+    /// Returns how long a thread waits by the machine's clock before it reads this clock again.
+    /// This clock runs by itself.
     pub(crate) fn longest_wait(&self, now: Instant, at: Instant) -> Duration {
-        // No thread is notified when such a clock is set, so long waits are split.
+        // No thread is notified when such a clock is set, so a long wait is split into several
+        // waits.
         at.duration_since(now).min(self.clock.longest_sleep().unwrap_or(Duration::MAX))
     }
 }

@@ -1,9 +1,10 @@
-//! The creator of a runtime waits until the runtime's own kernel threads have begun.
+//! A counter with which the creator of a runtime waits until the runtime's own kernel threads have
+//! begun.
 //!
-//! It waits as a kernel thread, even if the caller is an M:N thread. The wait is short, and no
-//! other thread runs on the caller's worker meanwhile. The standard library ends the process if
-//! some of its allocations fail. A thread that begins makes no such allocation, because its creator
-//! provides the memory.
+//! The creator blocks its kernel thread, even if it is an M:N thread. The wait is short, and during
+//! the wait no other thread runs on the creator's worker. The standard library ends the process if
+//! some of its allocations fail. A thread makes no such allocation when it begins, because its
+//! creator has allocated the memory.
 
 use std::sync::Arc;
 
@@ -17,12 +18,12 @@ pub(crate) struct Countdown {
 }
 
 impl Countdown {
-    /// Creates the countdown of a caller that will wait for `threads` threads.
+    /// Creates a countdown for a caller that will wait for `threads` threads.
     pub(crate) fn new(threads: usize) -> Arc<Self> {
         Arc::new(Self { left: AtomicUsize::new(threads), creator: KernelThread::current() })
     }
 
-    /// Notes that one of these threads has begun.
+    /// Called by each of these threads when it has begun.
     pub(crate) fn count(&self) {
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.creator.unpark();

@@ -2,7 +2,8 @@
 
 use core::ffi::c_int;
 
-/// The address of the calling kernel thread's `errno`. Null if we do not know it.
+/// Returns the address of the calling kernel thread's `errno`, or null on platforms where we do not
+/// know it.
 pub(crate) fn errno() -> *mut c_int {
     // SAFETY: 1. The call has no arguments and no preconditions.
     #[cfg(target_os = "linux")]

@@ -23,7 +23,7 @@ mod number {
 
 /// Returns the platform's error for a lack of memory.
 pub(crate) fn no_memory() -> io::Error {
-    // On Windows: `ERROR_NOT_ENOUGH_MEMORY`. On every Unix: `ENOMEM`.
+    // 8 is `ERROR_NOT_ENOUGH_MEMORY` on Windows, and 12 is `ENOMEM` on every Unix.
     io::Error::from_raw_os_error(if cfg!(windows) { 8 } else { 12 })
 }
 
@@ -41,7 +41,7 @@ pub enum RuntimeError {
     Unsupported {
         /// The feature that the system lacks.
         what: &'static str,
-        /// What to do instead.
+        /// What the program can do instead.
         instead: &'static str,
     },
     /// The runtime could not get something that it needs: memory, or a worker.
@@ -64,7 +64,7 @@ error_texts! { RuntimeError:
 }
 
 impl RuntimeError {
-    /// Converts the error of a worker that was not created.
+    /// Converts the error of creating a worker.
     #[cfg(unix)]
     pub(crate) fn of_worker(error: CreateError) -> Self {
         let error = match error {
@@ -86,12 +86,12 @@ impl RuntimeError {
 pub enum CreateError {
     /// A stack of this many bytes is out of range.
     Stack {
-        /// The bytes.
+        /// The requested size in bytes.
         asked: usize,
     },
     /// A guard of this many bytes is out of range.
     Guard {
-        /// The bytes.
+        /// The requested size in bytes.
         asked: usize,
     },
     /// The name is too long, or has a NUL in it.
@@ -99,22 +99,22 @@ pub enum CreateError {
     /// The runtime has reached its bound on stacks, or the platform has no memory for another
     /// stack.
     OutOfStacks {
-        /// How many there are.
+        /// How many stacks there are.
         have: usize,
-        /// The platform's error; `None` if the runtime's own bound was reached.
+        /// The platform's error, or `None` if the runtime's own bound was reached.
         error: Option<io::Error>,
     },
     /// The platform has no memory for a stack.
     NoStack {
-        /// What it said.
+        /// The platform's error.
         error: io::Error,
     },
-    /// The process has as many mappings as the host allows. Each stack takes one, and its guard
-    /// another.
+    /// The process has as many mappings as the host allows. Each stack takes one mapping, and its
+    /// guard takes another.
     MapCount {
-        /// How many there are.
+        /// How many mappings there are.
         have: usize,
-        /// `vm.max_map_count`.
+        /// The largest allowed number: `vm.max_map_count`.
         most: usize,
     },
     /// The platform does not start a thread with a stack of this size. The platform's own data and
@@ -124,25 +124,25 @@ pub enum CreateError {
         stack: usize,
         /// The bytes of the guard.
         guard: usize,
-        /// What it said.
+        /// The platform's error.
         error: io::Error,
     },
     /// The runtime has no id left for another thread, or the platform does not start more threads.
     TooMany {
-        /// The platform's error; `None` if the runtime has no id left.
+        /// The platform's error, or `None` if the runtime has no id left.
         error: Option<io::Error>,
     },
     /// There is no memory for the thread's record.
     OutOfMemory,
     /// The runtime is ending, or has ended.
     Closed,
-    /// This is a forked child: the runtime's threads stayed in the parent.
+    /// This is a forked child, in which the runtime's threads do not exist.
     Forked,
 }
 
 impl CreateError {
     /// Returns the POSIX error number of this error, with its value on Linux: `EINVAL`, `EAGAIN` or
-    /// `ENOMEM`. For a case that POSIX does not know: `ESHUTDOWN`.
+    /// `ENOMEM`. For an error that POSIX does not define, it is `ESHUTDOWN`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
@@ -159,7 +159,7 @@ impl CreateError {
     }
 }
 
-/// What the platform said, if it said something.
+/// Formats the platform's error, if there is one, after a message.
 struct Tail<'a>(&'a Option<io::Error>);
 
 impl fmt::Display for Tail<'_> {
@@ -196,30 +196,31 @@ error_texts! { CreateError:
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// There is no such thread: it was joined, or was detached and has ended, or stayed in the
+    /// There is no such thread: it was joined, or was detached and has ended, or exists only in the
     /// parent of this forked process. `ESRCH`.
     NoSuchThread,
-    /// The caller would join itself, or a thread that waits for the caller, directly or through
-    /// others. `EDEADLK`.
+    /// The caller would join itself, or join a thread that waits for the caller, directly or
+    /// through other threads. `EDEADLK`.
     ///
     /// Only joins of one runtime are checked. A circle through threads of several runtimes is not
-    /// detected, and its threads wait forever. A join with a time limit counts as waiting until it
-    /// has given up. A circle can therefore be reported although a time limit would have broken it
-    /// a moment later.
+    /// detected, and its threads wait forever. A join with a time limit counts as a wait until it
+    /// returns. A circle can therefore be reported although the time limit would have ended it a
+    /// moment later.
     Deadlock,
     /// The thread is detached, or another thread is joining it. `EINVAL`.
     NotJoinable,
-    /// The thread still runs, and the caller does not wait. `EBUSY`. It can be joined later.
+    /// The thread still runs, and the call does not wait. `EBUSY`. The thread can be joined later.
     Busy,
-    /// The thread still ran at the end of the time limit. `ETIMEDOUT`. It can be joined later.
+    /// The thread still ran at the end of the time limit. `ETIMEDOUT`. The thread can be joined
+    /// later.
     TimedOut,
-    /// The thread has ended by a panic, and this is the payload. The thread has been joined.
+    /// The thread has panicked, and this is the payload of the panic. The thread has been joined.
     Panicked(Box<dyn Any + Send>),
 }
 
 impl JoinError {
     /// Returns the POSIX error number of this error, with its value on Linux. For a panic, which
-    /// POSIX does not know, it is `ECANCELED`.
+    /// POSIX does not define, it is `ECANCELED`.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {

@@ -1,15 +1,16 @@
-//! A list of free numbers, without a lock: a forked child could find a lock held for ever.
+//! A list of free numbers. It has no lock, because a lock that another thread holds at a fork would
+//! stay locked forever in the child.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// No number: the end of the list.
+/// Stands for no number, which is the end of the list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The lower half is the first free number. The upper half counts the changes, so that a number
-/// that was taken and given back meanwhile is recognized.
+/// The lower half is the first free number. The upper half counts the changes, so that a thread
+/// notices if the first number was taken and given back since the thread read the word.
 pub(crate) struct FreeNumbers(AtomicU64);
 
-/// The head with `first` as its number, one change after `seen`.
+/// Returns the word that follows `seen` after one change, with `first` as the first free number.
 fn change(seen: u64, first: u32) -> u64 {
     (seen >> 32).wrapping_add(1) << 32 | u64::from(first)
 }
@@ -19,8 +20,8 @@ impl FreeNumbers {
         Self(AtomicU64::new(NONE as u64))
     }
 
-    /// Takes a number. `next` returns the word that holds the number after a given one, and `None`
-    /// for [`NONE`].
+    /// Takes a number. `next` gets a number, and returns the word in which the next number is
+    /// stored, or `None` for [`NONE`].
     pub(crate) fn take(&self, next: impl Fn(u32) -> Option<&'static AtomicU32>) -> Option<u32> {
         let mut seen = self.0.load(Ordering::Acquire);
         while let Some(next) = next(seen as u32) {
@@ -33,7 +34,7 @@ impl FreeNumbers {
         None
     }
 
-    /// Gives a number back. `next` is the word that holds the number after it.
+    /// Gives a number back. `next` is the word in which the number after it is stored.
     pub(crate) fn give(&self, number: u32, next: &AtomicU32) {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -46,9 +47,8 @@ impl FreeNumbers {
         }
     }
 
-    /// Called in a forked child. A fork copies the memory page by page, while other threads take
-    /// and give numbers. The copy of the list may contain one number twice, so the child forgets
-    /// the list.
+    /// Empties the list in a forked child. A fork copies the memory page by page while other
+    /// threads take and give numbers, so the child's copy of the list can contain a number twice.
     pub(crate) fn forget(&self) {
         self.0.store(NONE.into(), Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
-//! Determines what the caller is: a thread of a runtime of any model, or a thread that belongs to
-//! no runtime.
+//! Determines whether the caller is a thread of a runtime, of either model, or a thread that
+//! belongs to no runtime.
 //!
-//! A model enters a [`Host`] on each kernel thread that runs its threads. Everything that waits
-//! (locks, mailboxes, joins, sleeps) calls the host of the calling kernel thread, and is
-//! independent of the model. A caller without a host is a plain kernel thread, which parks and
-//! sleeps by the machine's clock.
+//! A model enters a [`Host`] on each kernel thread that runs its threads. All waiting code (locks,
+//! mailboxes, joins, sleeps) calls the host of the calling kernel thread, so it does not depend on
+//! the model. A caller without a host is a plain kernel thread, which parks and sleeps by the
+//! machine's clock.
 //!
 //! # Invariants
 //! 1. A host is entered on its own kernel thread, and left before it is dropped.
@@ -24,9 +24,9 @@ use crate::kernel_thread::KernelThread;
 use crate::threads::Threads;
 use crate::wake::Waiter;
 
-/// A kernel thread of a runtime, as the thread that runs on it sees it.
+/// The interface of a runtime's kernel thread for the threads that run on it.
 pub(crate) trait Host {
-    /// The thread that runs on this kernel thread now.
+    /// Returns the thread that runs on this kernel thread now.
     fn current(&self) -> Option<ThreadId>;
 
     /// Returns the thread's runtime.
@@ -35,10 +35,10 @@ pub(crate) trait Host {
     /// Returns the address of the runtime.
     fn runtime(&self) -> *const ();
 
-    /// Returns the clock by which the thread sleeps.
+    /// Returns the runtime's clock, by which the thread sleeps.
     fn clock(&self) -> &Arc<dyn Clock>;
 
-    /// Returns whether other threads run on this kernel thread while the current one waits.
+    /// Returns whether other threads run on this kernel thread while the current thread waits.
     fn is_shared(&self) -> bool;
 
     /// Returns a handle that wakes the current thread.
@@ -47,16 +47,16 @@ pub(crate) trait Host {
     /// Lets other threads run.
     fn yield_now(&self);
 
-    /// The caller has used up its budget of calls. Lets other threads run, unless one has run
-    /// since the last time that a budget was used up. This and the next three do nothing where the
-    /// platform interrupts its threads by itself.
+    /// Called when the caller has used up its budget of calls. Lets other threads run, unless
+    /// another thread has run since a budget was last used up. This method and the next three do
+    /// nothing in a model in which the platform interrupts the threads.
     fn budget_is_spent(&self) {}
 
     /// Lets the other threads of the caller's kernel thread run. In a section without yields, they
     /// run at the end of the section.
     fn make_way(&self) {}
 
-    /// Begins a section without yields. Sections may be nested.
+    /// Begins a section without yields. Sections can be nested.
     fn forbid_yields(&self) {}
 
     /// Ends a section without yields. If this is the outermost section, and a call in the section
@@ -66,7 +66,7 @@ pub(crate) trait Host {
     /// Waits until the thread is woken. Can return spuriously.
     fn wait(&self);
 
-    /// Like `wait`, but for at most `most` by the machine's clock.
+    /// Like `wait`, but waits for at most `most`, measured by the machine's clock.
     fn wait_for(&self, most: Duration);
 
     /// Like `wait`, but waits at most until the thread's clock shows `at`. Returns false if the
@@ -79,19 +79,19 @@ pub(crate) trait Host {
     /// Returns the addresses of the thread's stack.
     fn stack(&self) -> Option<Range<usize>>;
 
-    /// Waits until a descriptor is ready. Returns `None` if this host cannot, so the caller waits
-    /// as a kernel thread.
+    /// Waits until a descriptor is ready. Returns `None` if this host has no way to wait for
+    /// descriptors. In this case the caller blocks its kernel thread.
     fn wait_for_descriptor(&self, _fd: i32, _writable: bool) -> Option<io::Result<()>> {
         None
     }
 }
 
 thread_local! {
-    /// These two variables have no destructors, so destructors of other variables can still read
-    /// them.
+    /// The host, if there is one. This variable and the next have no destructors, so destructors of
+    /// other variables can still read them.
     static HOST: Cell<Option<*const dyn Host>> = const { Cell::new(None) };
     static SHARED: Cell<*const ()> = const { Cell::new(core::ptr::null()) };
-    /// The number of calls that are left in the budget.
+    /// The number of counted calls that are left before the budget is used up.
     static LEFT: Cell<u32> = const { Cell::new(BUDGET) };
 }
 
@@ -99,7 +99,7 @@ thread_local! {
 /// [`count_call`].
 const BUDGET: u32 = 64;
 
-/// Makes `host` the host of the calling kernel thread, until [`leave`].
+/// Makes `host` the host of the calling kernel thread, until [`leave`] is called.
 ///
 /// # Safety
 /// The host is neither moved nor dropped before `leave` was called on this kernel thread.
@@ -109,14 +109,15 @@ pub(crate) unsafe fn enter(host: &(impl Host + 'static)) {
     HOST.set(Some(own));
 }
 
-/// Removes the host of the calling kernel thread, which is a plain kernel thread afterwards.
+/// Removes the host of the calling kernel thread, which afterwards is a plain kernel thread.
 pub(crate) fn leave() {
     HOST.set(None);
     SHARED.set(core::ptr::null());
 }
 
-/// Returns the address of the host if it is shared, else null. Only the M:N model has shared hosts.
-/// It knows their type, so a switch needs no call through `dyn Host`.
+/// Returns the address of the host if it is shared, and null otherwise. Only the M:N model has
+/// shared hosts. That model knows their type, so a switch between threads needs no call through
+/// `dyn Host`.
 #[inline(always)]
 pub(crate) fn shared_host() -> *const () {
     SHARED.get()
@@ -125,7 +126,8 @@ pub(crate) fn shared_host() -> *const () {
 /// Counts a call that waits for other threads or wakes them. Without the count, a thread that makes
 /// such calls in a loop and never has to wait would occupy its worker forever, and no other thread
 /// or timer would run there. Therefore the host checks after every `BUDGET` calls whether another
-/// thread should run. A count costs a subtraction, a branch, and finding the counter's address.
+/// thread should run. Counting a call costs a subtraction, a branch, and finding the counter's
+/// address.
 #[inline(always)]
 pub(crate) fn count_call() {
     let left = LEFT.get().wrapping_sub(1);
@@ -146,7 +148,7 @@ fn spent() {
 }
 
 /// Called in the child after a fork. From now on the calling thread belongs to no runtime. Returns
-/// its id in the parent, or `Some(None)` if it ran the runtime's own code there.
+/// the id that it had in the parent, or `Some(None)` if it ran the runtime's own code there.
 pub(crate) fn in_the_child() -> Option<Option<ThreadId>> {
     let was = with_host(|host| host.current());
     leave();
@@ -169,7 +171,7 @@ pub(crate) fn with<R>(use_it: impl FnOnce(&dyn Host) -> R) -> Option<R> {
 }
 
 /// Returns the id of the calling thread if a runtime created it. Returns `None` in the thread's
-/// last destructors, and in a child that it has forked.
+/// last destructors, and in a child that the thread has forked.
 #[must_use]
 pub fn current() -> Option<ThreadId> {
     with_host(|host| host.current())?
@@ -192,8 +194,8 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Lets the other threads of the caller's worker run, or postpones this to the end of a section
-/// without yields. If the caller has no worker, it yields to the platform's scheduler.
+/// Lets the other threads of the caller's worker run. In a section without yields, they run at the
+/// end of the section. If the caller has no worker, it yields to the platform's scheduler.
 pub(crate) fn make_way() {
     with(|host| host.make_way());
 }
@@ -205,7 +207,7 @@ pub(crate) fn wait() {
     }
 }
 
-/// Like `wait`, but for at most `most` by the machine's clock.
+/// Like `wait`, but waits for at most `most`, measured by the machine's clock.
 pub(crate) fn wait_for(most: Duration) {
     if with(|host| host.wait_for(most)).is_none() {
         KernelThread::park_timeout(most);
@@ -236,13 +238,14 @@ pub(crate) fn machine_now() -> Instant {
     SystemClock::Monotonic.now()
 }
 
-/// Returns the time on the caller's clock after `duration` from now. Saturates after 584 years.
+/// Returns the time that the caller's clock will show `duration` from now. The result saturates at
+/// 584 years.
 pub(crate) fn after(duration: Duration) -> Instant {
     now() + duration
 }
 
-/// Waits until `is_so` returns true, for changes that wake no thread. It checks less and less
-/// often, down to once per millisecond.
+/// Waits until `is_so` returns true. It is for changes that wake no thread. It calls `is_so` after
+/// every yield at first, and later once per millisecond.
 pub(crate) fn look_until(is_so: impl Fn() -> bool) {
     const YIELDS: u32 = 32;
     const PAUSE: Duration = Duration::from_millis(1);

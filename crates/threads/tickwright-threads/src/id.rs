@@ -4,17 +4,17 @@ use core::fmt;
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The number of lower bits of a generation, which count the threads of a record. The upper bits
-/// are the runtime's number.
+/// The number of lower bits in a generation. The lower bits count the threads that have used a
+/// record, and the upper bits are the runtime's number.
 const COUNT_BITS: u32 = 22;
-/// One more than the number of runtimes that can have numbers of their own.
+/// The number of different runtime numbers, including the shared number 0.
 const SERIES: u32 = 1 << (u32::BITS - COUNT_BITS);
 
 /// The number of a runtime, which is a part of the ids of its threads.
 pub(crate) struct Series(u32);
 
-/// One bit for each number, which is set while a runtime has the number. The first number is shared
-/// by all runtimes that got no number of their own.
+/// One bit for each number, which is set while a runtime has the number. All runtimes that got no
+/// number of their own share the number 0.
 static TAKEN: [AtomicU64; (SERIES / 64) as usize] = [const { AtomicU64::new(0) }; (SERIES / 64) as usize];
 
 impl Series {
@@ -22,8 +22,9 @@ impl Series {
         Some((TAKEN.get((number / 64) as usize)?, 1 << (number % 64)))
     }
 
-    /// Returns a free number. Numbers are tried in turn, so a number that was freed stays unused as
-    /// long as possible. If no number is free, returns the number that all further runtimes share.
+    /// Returns a free number. Numbers are tried in ascending order, beginning after the number that
+    /// was tried last, so a freed number stays unused as long as possible. If no number is free,
+    /// returns the shared number 0.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let taken = (1..SERIES).find_map(|_| {
@@ -34,7 +35,7 @@ impl Series {
         Self(taken.unwrap_or(0))
     }
 
-    /// Returns the generation before the first one of a record.
+    /// Returns the generation that precedes the first generation of a record.
     pub(crate) fn first(&self) -> u32 {
         self.0 << COUNT_BITS
     }
@@ -59,15 +60,15 @@ impl Drop for Series {
 /// Identifies one thread forever: a later thread that uses the same record has another generation.
 ///
 /// It has 64 bits: the generation in the upper half, and the number of the record in the lower
-/// half. It is never 0. The upper 10 bits of the generation are the number of the runtime, so
-/// another runtime treats the id like the id of a thread that has ended. This holds as long as at
-/// most 1023 runtimes exist at the same time. The number of a runtime that has ended is not reused
-/// before 1022 other runtimes were started.
+/// half. It is never 0. The upper 10 bits of the generation are the number of the runtime, so any
+/// other runtime treats the id like the id of a thread that has ended. This holds while at most
+/// 1023 runtimes exist. After a runtime has ended, its number is not reused before 1022 other
+/// runtimes have started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(NonZeroU64);
 
 impl ThreadId {
-    /// `generation` is at least 1.
+    /// Creates the id of a thread. `generation` is at least 1.
     pub(crate) fn new(record: u32, generation: u32) -> Option<Self> {
         NonZeroU64::new(u64::from(generation) << 32 | u64::from(record)).filter(|_| generation > 0).map(Self)
     }
@@ -86,7 +87,7 @@ impl ThreadId {
         self.0.get()
     }
 
-    /// Returns the id from the number that [`to_bits`](Self::to_bits) has returned.
+    /// Returns the id whose [`to_bits`](Self::to_bits) is `bits`.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         Self::new((bits & u64::from(u32::MAX)) as u32, (bits >> 32) as u32)
@@ -99,8 +100,8 @@ impl fmt::Debug for ThreadId {
     }
 }
 
-/// Prints the number of the runtime, the number of the record, and which thread of the record this
-/// is.
+/// Prints the number of the runtime, the number of the record, and the count of threads that have
+/// used the record.
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let generation = self.generation();

@@ -1,4 +1,4 @@
-//! Waiting for descriptors.
+//! Waits until a descriptor is readable or writable.
 
 use core::ffi::{c_int, c_short};
 use std::io;
@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, AsRawFd as _, RawFd};
 
 use crate::host;
 
-/// Waits until a read from `source` does not block because there is data, an end or an error. In
-/// the M:N model only the thread waits, and its worker runs other threads. A regular file is always
-/// ready. Several threads on any workers can wait for one descriptor, to read or to write. Each
-/// thread continues when the descriptor is ready for its operation.
+/// Waits until a read from `source` would not block, because there is data, the end of the file, or
+/// an error. In the M:N model only the calling thread waits, and its worker runs other threads. A
+/// regular file is always ready. Several threads, on the same worker or on different workers, can
+/// wait for the same descriptor, to read or to write. Each thread continues when the descriptor is
+/// ready for its operation.
 ///
 /// # Errors
 /// The error of the platform.
@@ -20,7 +21,7 @@ pub fn readable(source: &impl AsFd) -> io::Result<()> {
 /// Like [`readable`], but for writing.
 ///
 /// # Errors
-/// As [`readable`].
+/// The same as for [`readable`].
 pub fn writable(source: &impl AsFd) -> io::Result<()> {
     wait(source, true)
 }

@@ -1,28 +1,29 @@
-//! Which thread may take the outcome of another thread. This is one atomic word, with the
-//! generation in the upper half and flags in the lower half.
+//! The word that determines which thread takes the outcome of an ended thread. It is one atomic
+//! word, with the generation in the upper half and flags in the lower half.
 //!
 //! | flag | set by | meaning |
 //! |---|---|---|
 //! | alive | the creator | the record names a thread |
-//! | finished | the thread, once, when its outcome is written | the outcome may be read |
+//! | finished | the thread, once, when its outcome is written | the outcome can be read |
 //! | claimed | one joiner, by compare-exchange | it reads the outcome and releases the record |
-//! | waited | the claimant, after it has said whom to wake | the thread wakes it |
-//! | left | a thread that leaves a panic, unless it is detached | its detacher takes the panic |
-//! | taken | that detacher, when it has | the second of thread and detacher releases it |
-//! | detached | one caller, or the creator | the second of thread and caller releases it |
+//! | waited | the claimant, after it has stored whom to wake | the thread wakes the claimant |
+//! | left | a thread that panicked, unless it is detached | its detacher takes the panic |
+//! | taken | the detacher, after it took the panic | the later of thread and detacher releases |
+//! | detached | one caller, or the creator | the later of thread and caller releases |
 //!
 //! # Invariants
-//! 1. The flags claimed and detached exclude each other, and waited implies claimed.
-//! 2. Exactly one party releases the record. A claimant releases it after the flag finished was
-//!    set. The record of a detached thread is released by the thread itself, or by the detacher if
-//!    finished was set before detached.
+//! 1. The flags *claimed* and *detached* are never set at the same time. While *waited* is set,
+//!    *claimed* is set, too.
+//! 2. Exactly one thread releases the record. A claimant releases it after the flag *finished* was
+//!    set. The record of a detached thread is released by the thread itself, or by its detacher if
+//!    *finished* was set before *detached*.
 //! 3. A generation is never issued twice, so an operation with an old id changes nothing. Each
-//!    operation changes the word by compare-exchange from a value with its own generation. Only
-//!    `finish` is not a compare-exchange, because the thread itself calls it while it holds the
-//!    record.
-//! 4. The write of the outcome happens before its read, because `finish` releases, and the claim or
-//!    check that finds finished acquires. The write of the waker happens before its use, because
-//!    the store of waited releases and `finish` acquires.
+//!    operation except `finish` is a compare-exchange that succeeds only if the word has the
+//!    generation of the operation's id. `finish` need not compare, because the thread itself calls
+//!    it, and the record belongs to the thread at that time.
+//! 4. The outcome is written before it is read, because `finish` is a Release, and the claim or
+//!    check that finds *finished* is an Acquire. The waker is stored before it is used, because
+//!    setting *waited* is a Release and `finish` is an Acquire.
 
 use tickwright::time::Instant;
 
@@ -31,9 +32,9 @@ use crate::id::Series;
 use crate::primitive::{AtomicU64, Ordering};
 use crate::threads::Wait;
 
-/// Waits until a thread has ended. The caller has claimed the thread, and stored in its record whom
-/// to wake. `forever` waits until the caller is woken. `until` also ends at the given time, and
-/// returns false in that case.
+/// Waits until a thread has ended. The caller has claimed the thread, and has stored in its record
+/// whom to wake. The function `forever` waits until the caller is woken. The function `until` also
+/// returns at the given time, with the result false.
 #[inline]
 pub(crate) fn wait_for_end(
     word: &JoinWord,
@@ -73,10 +74,10 @@ const DETACHED: u64 = 16;
 const LEFT: u64 = 32;
 const TAKEN: u64 = 64;
 
-/// What a thread must do after it has set the flag finished.
+/// What a thread must do after it has set the flag *finished*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaves {
-    /// Nothing: the thread that joins or detaches this thread does the rest.
+    /// Nothing, because the thread that joins or detaches this thread releases the record.
     ToJoiner,
     /// Wake the joiner.
     Waited,
@@ -87,20 +88,20 @@ pub(crate) enum Leaves {
 /// What the caller must do after it has detached a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detached {
-    /// Nothing: the thread does the rest.
+    /// Nothing, because the detached thread releases the record.
     Running,
-    /// Take the panic that the thread has left, and call `taken`.
+    /// Take the panic that the thread has left in the record, and call `taken`.
     Left,
     /// Release the record.
     Finished,
 }
 
-/// What a thread that claims the word gets.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The outcome may be read.
+    /// The claimed thread has finished, and its outcome can be read.
     Finished,
-    /// The thread runs.
+    /// The claimed thread still runs.
     Running,
 }
 
@@ -116,13 +117,13 @@ impl JoinWord {
         Self::after(0)
     }
 
-    /// Creates a word whose first generation is the one after `generation`.
+    /// Creates a word. Its first thread will get the generation that follows `generation`.
     pub(crate) fn after(generation: u32) -> Self {
         Self(AtomicU64::new(u64::from(generation) << 32))
     }
 
-    /// Returns the generation of a new thread. The caller holds the free record. `None` if the
-    /// record's generations are used up.
+    /// Returns the generation of a new thread, or `None` if the record's generations are used up.
+    /// The caller has taken the record from the free list.
     pub(crate) fn issue(&self, detached: bool) -> Option<u32> {
         let generation = Series::next(generation_of(self.0.load(Ordering::Relaxed)))?;
         let flags = if detached { ALIVE | DETACHED } else { ALIVE };
@@ -130,7 +131,8 @@ impl JoinWord {
         Some(generation)
     }
 
-    /// Makes the record belong to no thread. The thread that releases the record calls this.
+    /// Notes that the record belongs to no thread. Only the thread that releases the record calls
+    /// this.
     pub(crate) fn release(&self) {
         let generation = generation_of(self.0.load(Ordering::Relaxed));
         self.0.store(u64::from(generation) << 32, Ordering::Release);
@@ -162,7 +164,8 @@ impl JoinWord {
         }
     }
 
-    /// Changes the word if it still has this generation. Returns the old word, or the error.
+    /// Changes the word if it still has this generation. Returns the old word, or an error if
+    /// `change` refuses.
     fn change(
         &self,
         generation: u32,
@@ -177,7 +180,8 @@ impl JoinWord {
         }
     }
 
-    /// Becomes the joiner. With `finished_only`, a thread that still runs is refused: `Busy`.
+    /// Makes the caller the joiner. If `finished_only` is set and the thread still runs, returns
+    /// the error `Busy`.
     pub(crate) fn claim(&self, generation: u32, finished_only: bool) -> Result<Claim, JoinError> {
         let before = self.change(generation, |word| match word {
             _ if word & (DETACHED | CLAIMED) != 0 => Err(JoinError::NotJoinable),
@@ -203,7 +207,7 @@ impl JoinWord {
         if running.is_ok() { Claim::Running } else { Claim::Finished }
     }
 
-    /// Detaches the thread: nobody will join it.
+    /// Detaches the thread, so that it is never joined.
     pub(crate) fn detach(&self, generation: u32) -> Result<Detached, JoinError> {
         let before = self.change(generation, |word| {
             if word & (DETACHED | CLAIMED) == 0 { Ok(word | DETACHED) } else { Err(JoinError::NotJoinable) }
@@ -215,8 +219,8 @@ impl JoinWord {
         })
     }
 
-    /// The thread has written a panic, and will finish. Returns false if the thread is detached, so
-    /// that it has to take its panic back.
+    /// Called by a thread that has panicked, before it calls `finish`. Returns false if the thread
+    /// is detached, in which case it must drop the panic itself.
     pub(crate) fn settle(&self, generation: u32) -> bool {
         let settled = self.change(generation, |word| {
             if word & DETACHED == 0 { Ok(word | LEFT) } else { Err(JoinError::NotJoinable) }
@@ -233,7 +237,7 @@ impl JoinWord {
     /// Notes that the thread has written its outcome.
     pub(crate) fn finish(&self) -> Leaves {
         match self.0.fetch_or(FINISHED, Ordering::AcqRel) {
-            // The detacher is taking the panic at this moment, and will release the record.
+            // The detacher is just taking the panic, and will then release the record.
             word if word & DETACHED != 0 && word & (LEFT | TAKEN) == LEFT => Leaves::ToJoiner,
             word if word & DETACHED != 0 => Leaves::Detached,
             word if word & WAITED != 0 => Leaves::Waited,

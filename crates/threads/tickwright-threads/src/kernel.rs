@@ -16,6 +16,6 @@ pub(crate) use pthread::{Joinable, start_worker};
 /// The function that a thread of the platform runs.
 type Run = Box<dyn FnOnce() + Send>;
 
-/// Why a thread was not started, and the function that it would have run. The function holds the
-/// user's values, so it is dropped where no lock is held.
+/// The reason why a thread was not started, and the function that it would have run. The function
+/// owns values of the user, so the caller must drop it where no lock is held.
 type Refused = (CreateError, Run);

@@ -1,19 +1,21 @@
-//! How a kernel thread waits and is woken: each thread has one word, in memory that is never freed.
+//! How a kernel thread waits and is woken. Each thread waits on its own word, in memory that is
+//! never freed.
 //!
-//! The standard library's `park` works only until a thread's own variables are destroyed. The
-//! `park` of this module also works in later destructors, in handlers of `exit`, and in forked
+//! The standard library's `park` works only until a thread's thread-local variables are destroyed.
+//! The `park` of this module also works in later destructors, in handlers of `exit`, and in forked
 //! children.
 //!
 //! # Invariants
-//! 1. A place belongs to one thread at a time: from the thread's first wait until the thread ends.
-//! 2. A waker may come late and find the place of another thread, whose wait then returns without
-//!    cause. A waker never finds memory that was freed.
-//! 3. The thread of a forked child gets a new place, and the child forgets the list of free places.
-//!    A place has a lock, except on Linux. A waker in the parent may have held the lock of the old
-//!    place.
-//! 4. If there is no memory for a place, the thread returns from its wait every millisecond to look
-//!    again. If the thread has given out a handle, that handle wakes nobody. Then the thread never
-//!    takes a place, even if there is memory later.
+//! 1. A place (`Place`) belongs to one thread at a time, from the thread's first wait until the
+//!    thread ends.
+//! 2. A late waker can find that the place now belongs to another thread, whose wait then returns
+//!    spuriously. A waker never finds freed memory.
+//! 3. The thread of a forked child gets a new place, and the child discards the list of free
+//!    places. This is necessary because a place has a lock, except on Linux, and a waker in the
+//!    parent can have held the lock of the old place during the fork.
+//! 4. If there is no memory for a place, the thread returns from its wait every millisecond to
+//!    check again. In this case, a handle that is created for the thread wakes no thread. After
+//!    such a handle was created, the thread never takes a place, even if there is memory later.
 
 #[cfg(not(loom))]
 pub(crate) use self::real::{KernelThread, is_ending};
@@ -24,7 +26,8 @@ pub(crate) use self::real::in_the_child;
 #[cfg(loom)]
 pub(crate) use self::modelled::{KernelThread, in_the_child, is_ending};
 
-/// How long a thread without a place sleeps before it checks again. No thread can wake it.
+/// How long a thread without a place, which no other thread can wake, sleeps before it checks
+/// again.
 #[cfg(not(loom))]
 const BLIND: core::time::Duration = core::time::Duration::from_millis(1);
 
@@ -50,7 +53,7 @@ mod real {
     #[derive(Clone)]
     pub(crate) struct KernelThread(Option<&'static Place>);
 
-    /// Where one thread waits.
+    /// The memory in which one thread waits and is woken.
     struct Place {
         word: Word,
         number: u32,
@@ -64,15 +67,16 @@ mod real {
 
     static PLACES: [OnceBox<Box<[Place]>>; CHUNKS] = [const { OnceBox::new() }; CHUNKS];
     static FREE: FreeNumbers = FreeNumbers::new();
-    /// Places with this number and above were never used.
+    /// Places from this number on were never used.
     static FRESH: AtomicU32 = AtomicU32::new(0);
 
     thread_local! {
         static MINE: Cell<Option<&'static Place>> = const { Cell::new(None) };
-        /// Whether `ends` will be called, and whether it has been called.
+        /// Whether the platform will call `ends` for this thread. The next variable is whether it
+        /// has called it.
         static NOTICED: Cell<bool> = const { Cell::new(false) };
         static ENDING: Cell<bool> = const { Cell::new(false) };
-        /// Whether the thread has given out a handle that wakes no thread.
+        /// Whether a handle without a place was created for the thread.
         static UNREACHABLE: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -112,13 +116,13 @@ mod real {
             number,
             next: AtomicU32::new(NONE),
         }));
-        // Another thread may have set the chunk first.
+        // This fails if another thread has set the chunk first.
         let _ = PLACES.get(chunk)?.set(try_box(places.into_boxed_slice()).ok()?);
         place(fresh)
     }
 
-    /// Returns the place of a thread that is about to end to the free places. If a later destructor
-    /// of this thread waits, the thread takes a place again.
+    /// Adds the place of the calling thread, which is ending, to the free places. If a later
+    /// destructor of this thread waits, the thread takes another place.
     fn ends() {
         ENDING.set(true);
         if let Some(place) = MINE.take() {
@@ -137,7 +141,7 @@ mod real {
     #[cfg(unix)]
     fn key() -> Option<libc::pthread_key_t> {
         const NO_KEY: NonZeroUsize = NonZeroUsize::MAX;
-        /// The key and 1.
+        /// The key plus 1.
         static KEY: OnceNonZeroUsize = OnceNonZeroUsize::new();
         let known = KEY.get().unwrap_or_else(|| {
             let mut key: libc::pthread_key_t = 0;
@@ -188,8 +192,8 @@ mod real {
         }
     }
 
-    /// Returns whether the destructors of the calling thread's variables have run. It is true from
-    /// the first destructor of a key on.
+    /// Returns whether the destructors of the calling thread's variables have run. It returns true
+    /// from the first destructor of a key of the platform on.
     pub(crate) fn is_ending() -> bool {
         if !NOTICED.get() {
             notice_the_end();
@@ -210,21 +214,22 @@ mod real {
         })
     }
 
-    /// Called in a forked child, by the thread that forked.
+    /// Discards the place of the calling thread and the list of free places. The thread that forked
+    /// calls this in the child.
     pub(crate) fn in_the_child() {
         MINE.set(None);
         FREE.forget();
     }
 
     impl KernelThread {
-        /// Returns the caller.
+        /// Returns a handle to the calling thread.
         pub(crate) fn current() -> Self {
             let place = mine();
             UNREACHABLE.set(place.is_none());
             Self(place)
         }
 
-        /// Ends the thread's wait, or its next one.
+        /// Ends the thread's wait. If the thread does not wait, its next wait ends at once.
         pub(crate) fn unpark(&self) {
             if let Some(place) = self.0 {
                 place.word.notify();
@@ -264,11 +269,12 @@ mod word {
     const RUNS: u32 = 0;
     const NOTIFIED: u32 = 1;
     const WAITS: u32 = 2;
-    /// The longest time limit. A wait with a longer limit returns early, without cause.
+    /// The longest time limit. A wait with a longer limit returns spuriously after this time.
     #[cfg(not(loom))]
     const LONGEST: Duration = Duration::from_secs(1 << 30);
 
-    /// The word on which one thread sleeps: the kernel compares it before the thread sleeps.
+    /// The word on which one thread sleeps. Before the thread falls asleep, the kernel compares the
+    /// word with an expected value.
     pub(super) struct Word {
         word: AtomicU32,
         /// The model's replacement of the kernel.
@@ -296,7 +302,7 @@ mod word {
             if self.word.compare_exchange(RUNS, WAITS, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 self.sleep(most);
             }
-            // Acquire: the caller sees everything that happened before the notification.
+            // Acquire, so that the caller sees everything that was written before the notification.
             self.word.swap(RUNS, Ordering::Acquire);
         }
 
@@ -306,8 +312,8 @@ mod word {
             }
         }
 
-        /// Sleeps if the word still has the value for it, until roused or for at most `most`. May
-        /// return without cause.
+        /// Sleeps if the word is still `WAITS`, until the thread is woken or `most` has passed. Can
+        /// return spuriously.
         #[cfg(not(loom))]
         fn sleep(&self, most: Option<Duration>) {
             let limit = most.map(|most| {
@@ -381,10 +387,10 @@ mod modelled {
 
     use loom::thread::{self, Thread};
 
-    /// No model forks.
+    /// Does nothing, because no model forks.
     pub(crate) fn in_the_child() {}
 
-    /// No model waits in destructors.
+    /// Returns false, because no model waits in destructors.
     pub(crate) fn is_ending() -> bool {
         false
     }
@@ -394,12 +400,12 @@ mod modelled {
     pub(crate) struct KernelThread(Thread);
 
     impl KernelThread {
-        /// Returns the caller.
+        /// Returns a handle to the calling thread.
         pub(crate) fn current() -> Self {
             Self(thread::current())
         }
 
-        /// Ends the thread's wait, or its next one.
+        /// Ends the thread's wait. If the thread does not wait, its next wait ends at once.
         pub(crate) fn unpark(&self) {
             self.0.unpark();
         }
@@ -409,7 +415,7 @@ mod modelled {
             thread::park();
         }
 
-        /// Like `park`: no model waits with a time limit.
+        /// The same as `park`, because no model waits with a time limit.
         pub(crate) fn park_timeout(_: Duration) {
             thread::park();
         }

@@ -1,9 +1,10 @@
-//! Threads in two models behind one interface, chosen when a [`Runtime`] is made.
+//! Threads in two models with one interface. The program chooses the model when it creates a
+//! [`Runtime`].
 //!
-//! | model | a thread is | creating and joining one |
+//! | model | a thread is | time to create and join a thread |
 //! |---|---|---|
-//! | one-to-one | one of the platform's | 13,500 ns |
-//! | M:N | a stack; as many workers as there are cores run all of them | 187 ns |
+//! | one-to-one | a thread of the platform | 13,500 ns |
+//! | M:N | a stack; one worker for each core runs the stacks | 187 ns |
 //!
 //! The figures are medians of `records/threads`.
 //!
@@ -15,9 +16,9 @@
 //!                     K1        K2
 //! ```
 //!
-//! Ids have a generation, so the id of a thread that was joined never refers to a later thread.
-//! Joins return the errors that POSIX defines for a thread that joins itself, a circle of joins, a
-//! detached thread and a stale id.
+//! An id contains a generation, so the id of a joined thread never refers to a later thread. A join
+//! of the caller itself, a circle of joins, a join of a detached thread, and a stale id cause the
+//! errors that POSIX defines.
 //!
 //! ```
 //! use core::time::Duration;
@@ -33,7 +34,7 @@
 //! ```
 //!
 //! `spawn` returns a handle that detaches the thread when it is dropped, and `create` returns an
-//! id. Sleeping threads wait in a timer queue whose family you choose by name.
+//! id. Sleeping M:N threads wait in a timer queue, whose family you choose by name.
 //!
 //! # Locks and mailboxes
 //!
@@ -77,48 +78,48 @@
 //! | Windows | yes, except [`Stacks::Fresh`], [`Stacks::Recycled`] and `io` | no |
 //!
 //! If a system lacks a feature, the start of the runtime returns [`RuntimeError::Unsupported`],
-//! which says what to do instead. On Windows each stack has the platform's guard of one page. The
-//! standard library starts the threads there. It reports overflows, and ends the process if there
-//! is no memory for a thread's handle. Windows runs destructors of `thread_local!` variables under
-//! a lock that each thread takes when it begins and ends. Therefore such a destructor can create a
-//! thread on Windows, but must not wait for one.
+//! which says what to do instead. On Windows each stack has the platform's guard of one page. On
+//! Windows the standard library starts the threads and reports overflows. It ends the process if
+//! there is no memory for a thread's handle. Windows runs destructors of `thread_local!` variables
+//! under a lock that each thread takes when it begins and ends. Therefore such a destructor must
+//! not wait for another thread on Windows, although it can create one.
 //!
 //! # What M:N threads share
 //!
-//! The M:N threads of one worker run on one kernel thread. They share most of what the platform
-//! keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask and the
-//! ownership of locks. A value of a [`ThreadLocal`] belongs to one thread.
+//! The M:N threads of one worker run on one kernel thread. They share most of the state that the
+//! platform keeps for a kernel thread: `std::thread::current`, `thread_local!`, the signal mask and
+//! the ownership of locks. A value of a [`ThreadLocal`] belongs to one thread.
 //!
-//! Three things belong to each thread, and are saved while it waits:
+//! Each thread has its own copy of three things, which is saved while the thread waits:
 //!
 //! - `errno`;
-//! - the C++ exceptions that it has caught or is throwing, where the program has a C++ runtime;
-//! - whether it panics. A thread that unwinds can wait in a drop. Meanwhile other threads of its
-//!   worker run. For them `std::thread::panicking` is `false`, and a lock of the standard library
-//!   that they release is not poisoned. The first such wait of a process starts a short-lived
-//!   kernel thread. If the platform cannot start that kernel thread, the wait blocks the worker,
-//!   and a yield returns at once.
+//! - the C++ exceptions that it has caught or is throwing, if the program has a C++ runtime;
+//! - whether it is panicking. If a thread waits in a drop while it unwinds, other threads of its
+//!   worker run. In these threads `std::thread::panicking` is `false`, and a lock of the standard
+//!   library that they release is not poisoned. The first such wait of a process starts a
+//!   short-lived kernel thread. If the platform cannot start this kernel thread, the wait blocks
+//!   the worker, and a yield returns at once.
 //!
 //! # Signals and overflows
 //!
 //! When a thread overflows its stack, every model prints the thread's name to standard error, and
 //! the process aborts. For this purpose the first runtime of a process sets handlers of `SIGSEGV`
-//! and `SIGBUS`. Each kernel thread has an alternate stack of 64 KiB, which costs two system calls
-//! for each kernel thread and none for an M:N thread. If a signal does not report an overflow, the
-//! handler that was set before receives it, as if ours did not exist. One difference remains: if
-//! the process ignored one of the two signals, a program that it executes does not ignore that
-//! signal.
+//! and `SIGBUS`. Each kernel thread gets an alternate stack of 64 KiB. This costs two system calls
+//! for each kernel thread, and none for an M:N thread. If a signal does not report an overflow, the
+//! previous handler receives it, as if our handler did not exist. There is one difference: if the
+//! process ignored one of the two signals, a program that it starts with `exec` does not ignore
+//! that signal.
 //!
-//! Workers block no signals. A child process that an M:N thread starts has the program's signal
-//! mask, and `raise` and profilers work as usual. A thread that changes the signal mask changes the
-//! mask of its worker.
+//! Workers block no signals. A child process that an M:N thread starts therefore has the program's
+//! signal mask, and `raise` and profilers work as usual. A thread that changes the signal mask
+//! changes the mask of its worker.
 //!
 //! # Threads that never wait
 //!
-//! Some calls are counted, so that a thread that makes them in a loop and never has to wait does
-//! not keep its worker forever. After 64 to 128 counted calls without a switch, the next counted
-//! call lets the other threads of the worker run and wakes sleepers. The thread is allowed to hold
-//! a lock of [`sync`] during this call. These calls count:
+//! A thread can make calls in a loop without ever having to wait. So that it does not occupy its
+//! worker forever, some calls are counted. After 64 to 128 counted calls without a switch, the next
+//! counted call lets the other threads of the worker run and wakes sleepers. The thread is allowed
+//! to hold a lock of [`sync`] during this call. These calls are counted:
 //!
 //! - [`create`](RuntimeHandle::create), [`spawn`](RuntimeHandle::spawn), joins,
 //!   [`unpark`](RuntimeHandle::unpark), and a park that returns at once;
@@ -127,18 +128,19 @@
 //! - every send and receive, including `try_send` and `try_recv`.
 //!
 //! A creation that fails, and a sleep whose time has already passed, always let other threads run.
-//! All other calls never do, for example the unlock of a mutex, or a query such as
-//! [`live`](RuntimeHandle::live). A thread that only computes or makes queries starves the other
-//! threads of its worker: call [`this_thread::yield_now`] in its loop. A thread that unwinds is not
-//! interrupted. The platform interrupts the threads of the one-to-one model.
+//! No other call lets other threads run, for example the unlock of a mutex or a query such as
+//! [`live`](RuntimeHandle::live). A thread that only computes or makes queries must therefore call
+//! [`this_thread::yield_now`] in its loop, because otherwise the other threads of its worker
+//! starve. A thread that unwinds is not interrupted. In the one-to-one model, the platform
+//! interrupts the threads.
 //!
 //! # Locks of others
 //!
-//! A lock of the platform or of the standard library must not be held across a wait or a counted
-//! call: release it before you send or create, use a lock of [`sync`], or make counted calls that
-//! need not wait in a section [without yields](this_thread::without_yields). Otherwise, another
-//! thread of the worker that locks it blocks the worker, and the owner can never run again to
-//! unlock it:
+//! A thread must not hold a lock of the platform or of the standard library across a wait or a
+//! counted call. If it does, another thread of the worker that takes the lock blocks the worker,
+//! and the owner can never run again to unlock it. Therefore release the lock before you send or
+//! create, or use a lock of [`sync`], or make the counted calls in a section [without
+//! yields](this_thread::without_yields) if they need not wait:
 //!
 //! ```no_run
 //! # use tickwright_threads::this_thread;
@@ -148,9 +150,9 @@
 //! drop(guard);
 //! ```
 //!
-//! A recursive or error-checking `pthread_mutex_t` cannot tell the threads of a worker apart. While
-//! its owner waits, a recursive mutex therefore lets a second thread in. The locks of [`sync`] can
-//! be held across every wait, and are never poisoned:
+//! A recursive or error-checking `pthread_mutex_t` cannot distinguish the threads of a worker.
+//! While the owner of a recursive mutex waits, a second thread of its worker can therefore also
+//! lock the mutex. The locks of [`sync`] can be held across every wait, and are never poisoned:
 //!
 //! ```
 //! # use tickwright_threads::{sync, this_thread};
@@ -163,9 +165,9 @@
 //! # Forks
 //!
 //! A forked child has none of the runtime's threads. The thread that called `fork` continues in the
-//! child with its values of [`ThreadLocal`], but it does not belong to a runtime there. When its
-//! body ends, the child exits by `exit` with code 0, or with code 101 after a panic. A lock of
-//! [`sync`] that another thread holds at the fork stays locked in the child.
+//! child with its values of [`ThreadLocal`], but it does not belong to a runtime there. When the
+//! thread's body ends, the child process calls `exit` with code 0, or with code 101 after a panic.
+//! A lock of [`sync`] that another thread holds at the fork stays locked in the child.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems need less"))]
 

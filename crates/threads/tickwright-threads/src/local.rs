@@ -1,7 +1,7 @@
 //! Thread-local values for threads of every model.
 //!
-//! A thread stays on the kernel thread on which it began. Therefore one table for each kernel
-//! thread suffices for all models, and values need not be `Send`.
+//! A thread stays on the kernel thread on which it began. Therefore a separate table for each
+//! kernel thread works for all models, and values need not be `Send`.
 
 use core::any::Any;
 use core::cell::{Cell, RefCell};
@@ -18,19 +18,19 @@ use crate::host;
 use crate::id::ThreadId;
 use crate::process;
 
-/// The number of rounds of drops at a thread's end, as in POSIX: a drop may create values that the
-/// next round drops.
+/// How many rounds of drops there are when a thread ends, as in POSIX. The drops of one round can
+/// create values, which the next round drops.
 pub const DROP_ROUNDS: usize = 4;
 
 type Values = Vec<(u64, Rc<dyn Any>)>;
 type All = BTreeMap<Option<ThreadId>, Values>;
 
 thread_local! {
-    /// Never dropped, so that other drops can use it as long as the kernel thread exists. [`LAST`]
-    /// empties it.
+    /// All values of threads that run on this kernel thread. It is never dropped, so that other
+    /// drops can use it as long as the kernel thread exists. [`LAST`] empties it.
     static VALUES: ManuallyDrop<RefCell<All>> =
         const { ManuallyDrop::new(RefCell::new(BTreeMap::new())) };
-    /// The number of threads that have values.
+    /// The number of threads on this kernel thread that have values.
     static OWNERS: Cell<usize> = const { Cell::new(0) };
     static LAST: Last = const { Last };
 }
@@ -46,8 +46,8 @@ impl Drop for Last {
 
 /// The key of a thread-local value. Each thread has its own value, which is created at the thread's
 /// first use and dropped on that thread when the thread ends. The drop can use threads and create
-/// values again. Values are dropped in up to [`DROP_ROUNDS`] rounds, and values that are left after
-/// these rounds are never dropped. A panic of a drop is caught.
+/// values again. There are up to [`DROP_ROUNDS`] rounds of drops, and values that are left after
+/// the last round are never dropped. If a drop panics, the panic is caught.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -70,14 +70,14 @@ impl<T> fmt::Debug for ThreadLocal<T> {
 }
 
 impl<T: 'static> ThreadLocal<T> {
-    /// Creates a key. `make` creates the value of each thread.
+    /// Creates a key. `make` is called to create the value of a thread.
     #[must_use]
     pub fn new(make: fn() -> T) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { key: NEXT.fetch_add(1, Ordering::Relaxed), make, value: PhantomData }
     }
 
-    /// Uses the calling thread's value. O(log threads + keys).
+    /// Calls `use_it` with the calling thread's value. Takes O(log threads + keys).
     pub fn with<R>(&self, use_it: impl FnOnce(&T) -> R) -> R {
         let me = host::current();
         let found = look(|all| {
@@ -89,8 +89,8 @@ impl<T: 'static> ThreadLocal<T> {
             None => {
                 let value = Rc::new((self.make)());
                 process::in_each_child(in_the_child);
-                // Registers the drop at the thread's end. If the kernel thread is already ending,
-                // new values are never dropped.
+                // The first use registers `LAST`, which drops the values when the kernel thread
+                // ends. If the kernel thread is already ending, new values are never dropped.
                 let _ = LAST.try_with(|_| ());
                 change(|all| {
                     all.entry(me).or_default().push((self.key, Rc::clone(&value) as _));
@@ -105,7 +105,7 @@ impl<T: 'static> ThreadLocal<T> {
     /// Makes room for the calling thread's value, so that no list grows when the value is created.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// An error if there is no memory for the value.
     pub fn try_reserve(&self) -> Result<(), TryReserveError> {
         let me = host::current();
         change(|all| all.get_mut(&me).map_or(Ok(()), |values| values.try_reserve(1)))
@@ -127,7 +127,7 @@ fn change<R>(change: impl FnOnce(&mut All) -> R) -> R {
     VALUES.with(|all| change(&mut all.borrow_mut()))
 }
 
-/// Drops the values of a thread that ends, on that thread.
+/// Drops the values of a thread that ends. That thread calls this.
 pub(crate) fn end(id: Option<ThreadId>) {
     if OWNERS.get() == 0 {
         return;
@@ -138,7 +138,8 @@ pub(crate) fn end(id: Option<ThreadId>) {
             drop_quietly(value);
         }
     }
-    // The values that are left are never dropped: their drops would create new values.
+    // The values that are left are never dropped, because their drops would probably create new
+    // values again.
     core::mem::forget(take(id));
 }
 
@@ -171,8 +172,8 @@ fn take(id: Option<ThreadId>) -> Option<Values> {
     })
 }
 
-/// Drops a value. A panic of the drop is caught, and its payload is dropped too. If the drop of the
-/// payload panics, the second payload is never dropped.
+/// Drops a value. If the drop panics, the panic is caught and its payload is dropped. If the drop
+/// of that payload also panics, the payload of the second panic is never dropped.
 pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))
         && let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload)))

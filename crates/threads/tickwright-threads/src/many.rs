@@ -1,10 +1,11 @@
-//! The M:N model: workers, which are kernel threads, run many stacks.
+//! The M:N model: workers, which are kernel threads, run many threads, each with its own stack.
 //!
 //! A thread that has begun stays on its worker, because on another worker its references to
-//! thread-local variables would belong to the wrong kernel thread. The switch (`corosensei`) also
-//! requires that everything on a stack that moves is `Send`. Threads that have not begun can be
-//! stolen. A thread that waits leaves its stack, so a wait for a thread, a time, a lock or a
-//! descriptor does not block the worker.
+//! thread-local variables would refer to variables of the wrong kernel thread. The switch between
+//! stacks (`corosensei`) also requires that everything on a stack is `Send` if the stack moves to
+//! another kernel thread. A thread that has not begun can be stolen by another worker. When a
+//! thread waits for another thread, a time, a lock or a descriptor, it leaves its stack, so the
+//! worker is not blocked.
 //!
 //! Who owns what:
 //!

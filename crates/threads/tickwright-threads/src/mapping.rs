@@ -1,5 +1,5 @@
-//! Memory for stacks: one mapping for each stack, with or without a guard. The sizes come from the
-//! thread's attributes (`attributes.rs`), or else from the settings of the model
+//! The memory of stacks. Each stack is one mapping, with or without a guard. The sizes come from
+//! the thread's attributes (`attributes.rs`), or else from the settings of the model
 //! (`many/settings.rs`, `kernel/one_to_one.rs`).
 
 use core::ops::Range;
@@ -27,10 +27,10 @@ impl Span {
     }
 }
 
-/// A mapping: the inaccessible guard, and above it the stack.
+/// A mapping, which consists of the inaccessible guard and the stack above it.
 pub(crate) struct Mapping {
     span: Span,
-    /// The number of counted mappings, this one included.
+    /// The shared count of mappings, in which this mapping is included.
     count: Option<Arc<AtomicUsize>>,
 }
 
@@ -43,8 +43,8 @@ const KIND: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 const KIND: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 impl Mapping {
-    /// Maps a stack. Both sizes are in bytes and whole pages. The platform provides each page when
-    /// it is first touched.
+    /// Maps a stack. Both sizes are in bytes, and are multiples of the page size. The platform
+    /// provides each page when it is first touched.
     pub(crate) fn new(stack: usize, guard: usize) -> io::Result<Self> {
         let len = stack + guard;
         // SAFETY: 1. The platform chooses the address, so the new mapping replaces no other
@@ -64,8 +64,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Makes the drop of the mapping subtract 1 from `count`. The caller has counted the stack
-    /// there.
+    /// Makes the drop of the mapping subtract 1 from `count`, to which the caller has added 1.
     pub(crate) fn counted(mut self, count: Arc<AtomicUsize>) -> Self {
         self.count = Some(count);
         self
@@ -87,19 +86,21 @@ impl Mapping {
     }
 }
 
-/// Returns the reason why no stack could be mapped: [`CreateError::MapCount`] if the host's bound
-/// on mappings was reached, and otherwise the result of `other` for the platform's error.
+/// Returns the reason why no stack could be mapped: [`CreateError::MapCount`] if the number of
+/// mappings has reached the host's limit, and otherwise the result of `other` for the platform's
+/// error.
 pub(crate) fn why_none(error: io::Error, other: impl FnOnce(io::Error) -> CreateError) -> CreateError {
     let bound = (error.raw_os_error() == Some(libc::ENOMEM)).then(mappings).flatten();
     match bound {
-        // A stack and its guard take two mappings: the guard is split off the mapping of both.
+        // A stack with a guard takes two mappings, because the platform splits the guard off.
         Some((have, most)) if have + 2 > most => CreateError::MapCount { have, most },
         _ => other(error),
     }
 }
 
-/// Returns the number of mappings of the process, and the largest number that the host allows. It
-/// counts the lines of a file, which can take milliseconds, so it is called only after an error.
+/// Returns the number of mappings of the process, and the largest number that the host allows. The
+/// function counts the lines of a file, which can take milliseconds, so it is called only after an
+/// error.
 fn mappings() -> Option<(usize, usize)> {
     let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok()?.trim().parse().ok()?;
     let mut maps = std::fs::File::open("/proc/self/maps").ok()?;

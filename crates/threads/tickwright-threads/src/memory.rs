@@ -37,8 +37,8 @@ pub(crate) fn try_text(text: &str) -> Option<Box<str>> {
     Some(copy.into_boxed_str())
 }
 
-/// Returns whether `bytes` can be allocated now. The memory is freed again, so the next allocations
-/// of the calling thread can use it.
+/// Returns whether `bytes` can be allocated now. The function frees the memory again, so the next
+/// allocations of the calling thread can use it.
 pub(crate) fn is_there(bytes: usize) -> bool {
     Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
 }
@@ -75,7 +75,7 @@ impl<T> Counted<T> {
 
 impl<T> Clone for Counted<T> {
     fn clone(&self) -> Self {
-        // The count cannot overflow: each owner takes more than a byte of memory.
+        // The count cannot overflow, because each owner takes more than a byte of memory.
         self.inner().owners.fetch_add(1, Ordering::Relaxed);
         Self(self.0)
     }

@@ -1,9 +1,10 @@
-//! When a stack overflows, its thread faults in the guard. The handler then prints the thread's
-//! name, and the process aborts. Every other fault goes to the handler that was set before ours.
+//! Reports stack overflows. When a stack overflows, its thread faults in the guard. Our signal
+//! handler then prints the thread's name, and the process aborts. For every other fault, our
+//! handler calls the handler that was set before.
 //!
-//! The handler runs on an alternate stack of ours, a [`SignalStack`]. From the address of this
-//! alternate stack the handler finds the thread and its stack. It uses no thread-local variable,
-//! because the first use of such a variable on a thread can allocate.
+//! Our handler runs on an alternate stack that this module has set, a [`SignalStack`]. From the
+//! address of this alternate stack the handler finds the thread and its stack. It uses no
+//! thread-local variable, because the first use of such a variable on a thread can allocate.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -28,15 +29,16 @@ use crate::memory::try_box;
 /// The handler that a signal had before ours.
 struct Before {
     action: OnceBox<libc::sigaction>,
-    /// Whether the handler can be called only once (`SA_RESETHAND`) and has been called.
+    /// Whether the handler has `SA_RESETHAND`, so that it is called only once, and has already been
+    /// called.
     spent: AtomicBool,
 }
 
 static BEFORE: [Before; 2] = [const { Before { action: OnceBox::new(), spent: AtomicBool::new(false) } }; 2];
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Installs the handlers of overflows. If two threads call this at the same time, both install
-/// them. Neither of them waits for the other, because a child that is forked meanwhile would wait
+/// Installs our handlers. If two threads call this at the same time, both install them. Neither
+/// thread waits for the other, because a child that is forked during such a wait would wait
 /// forever.
 pub(crate) fn notice() {
     static DONE: AtomicBool = AtomicBool::new(false);
@@ -62,8 +64,8 @@ fn notice_one(signal: c_int, before: &Before) {
     }
     // The old action is stored before our handler can be called.
     let _ = before.action.set(Box::new(old));
-    // Our action has the mask and flags of the old action, except the flag that limits a handler to
-    // one call.
+    // Our action has the same mask and flags as the old action, except the flag that limits a
+    // handler to one call.
     let mut ours = old;
     ours.sa_sigaction = handler as usize;
     ours.sa_flags = (old.sa_flags & !libc::SA_RESETHAND) | libc::SA_SIGINFO | libc::SA_ONSTACK;
@@ -104,7 +106,7 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
 
 /// The state of the code that a signal has interrupted.
 struct Interrupted {
-    /// The stack pointer, on platforms where we know how to find it.
+    /// The stack pointer, or `None` on platforms where we do not know how to find it.
     sp: Option<usize>,
     /// The thread's alternate stack.
     alternate: Range<usize>,
@@ -112,7 +114,7 @@ struct Interrupted {
 
 impl Interrupted {
     /// # Safety
-    /// `context` is the one that a handler was given.
+    /// `context` is the pointer that the kernel passed to a handler.
     unsafe fn of(context: *mut c_void) -> Self {
         // SAFETY: 1. The kernel gives a context of this type to handlers with `SA_SIGINFO`.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };
@@ -136,10 +138,10 @@ impl Interrupted {
     }
 }
 
-/// The free part of a stack whose thread was interrupted.
+/// The part of an interrupted stack that is not in use, below the stack pointer.
 struct Below(usize);
 
-/// An upper bound on the bytes below the stack pointer that leaf functions may use.
+/// An upper bound on the number of bytes below the stack pointer that a leaf function can use.
 const RED_ZONE: usize = 256;
 
 // SAFETY: 1. Below the stack pointer and the red zone there is no data, and the thread does not go
@@ -155,7 +157,7 @@ unsafe impl Stack for Below {
     }
 }
 
-/// Handles the signal as the kernel would have done without us.
+/// Handles the signal as the kernel would without our handler.
 fn pass_on(
     signal: c_int,
     info: *mut libc::siginfo_t,
@@ -165,8 +167,8 @@ fn pass_on(
 ) {
     let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
     let Some(old) = before.action.get() else { return };
-    // Two kinds of signals do not recur when the handler returns: a signal that was sent by a
-    // program, and a report of broken memory that no thread has touched yet.
+    // Two kinds of signals are not raised again when the handler returns: a signal that a program
+    // has sent, and a report of broken memory that no thread has touched yet.
     let advice = signal == libc::SIGBUS && facts.si_code == BUS_MCEERR_AO;
     let again = facts.si_code > 0 && !advice;
     let once = old.sa_flags & libc::SA_RESETHAND != 0;
@@ -231,19 +233,20 @@ impl fmt::Write for Stderr {
 
 // ---- alternate stacks
 
-/// The size of an alternate stack, in bytes. Our handler and the older ones run there, because a
-/// stack that has overflowed has no room.
+/// The size of an alternate stack, in bytes. Our handler and the previous handler run there,
+/// because a stack that has overflowed has no room.
 const ROOM: usize = 64 << 10;
-/// The number of rooms in one mapping.
+/// The number of rooms (alternate stacks) in one mapping.
 const ROOMS: usize = 16;
-/// The most mappings of rooms. Further threads run without an alternate stack.
+/// The largest number of mappings with rooms. If all rooms are in use, further threads run without
+/// an alternate stack.
 const MOST: usize = 4096;
 
-/// The thread that runs on a kernel thread which runs several threads. The handler reads it.
+/// The thread that currently runs on a worker. Our handler reads it.
 pub(crate) struct Running {
     /// The running thread.
     pub(crate) id: Cell<Option<ThreadId>>,
-    /// Its stack.
+    /// The stack of the running thread.
     pub(crate) span: Cell<Span>,
     names: Arc<dyn Names>,
 }
@@ -257,19 +260,19 @@ impl Running {
 
 /// A source of the names of threads.
 pub(crate) trait Names {
-    /// Calls `use_it` with the name of a thread, if it has a name that no thread is changing.
-    /// Signal handlers can call this.
+    /// Calls `use_it` with the name of a thread, unless the thread has no name or another thread is
+    /// just changing the name. Signal handlers can call this.
     fn with_name(&self, id: ThreadId, use_it: &mut dyn FnMut(&str));
 }
 
-/// What the handler knows about a thread. Each room has one `Watch`. The handler runs in a room,
-/// and its stack address gives the number of that room.
+/// What our handler knows about a kernel thread. Each room has one `Watch`. The handler runs in a
+/// room, and computes the number of the room from its stack address.
 struct Watch {
-    /// 0 if no thread runs. Otherwise no byte of the thread's stack is above this address.
+    /// An upper bound on the addresses of the thread's stack, or 0 if the room is not in use.
     top: AtomicUsize,
     /// The size of the thread's stack, in bytes.
     len: AtomicUsize,
-    /// The running thread, if the kernel thread runs several threads; else null.
+    /// The thread that currently runs, if the kernel thread is a worker, and null otherwise.
     running: AtomicPtr<Running>,
     /// The thread's name. The next fields are its length and the number of the thread's record.
     name: AtomicPtr<u8>,
@@ -306,7 +309,7 @@ fn watch_on(alternate: &Range<usize>) -> Option<&'static Watch> {
     })
 }
 
-/// A free room.
+/// Takes a free room.
 fn take() -> Option<u32> {
     if let Some(free) = FREE.take(|number| Some(&watch_of(number)?.next)) {
         return Some(free);
@@ -335,7 +338,7 @@ fn take() -> Option<u32> {
     Some(first)
 }
 
-/// Called in a forked child.
+/// Updates the state of the rooms in a forked child.
 pub(crate) fn in_the_child() {
     FREE.forget();
 }
@@ -360,9 +363,10 @@ impl Watch {
             // The thread runs on a stack of ours, whose guard we know.
             return self.running().is_some_and(|running| running.span.get().guard().contains(&address));
         }
-        // The stack is the platform's, and the platform's cache returns stacks of at most four
-        // times the requested size. The stack above the stack pointer is accessible, so a fault
-        // above the stack pointer means that the stack pointer itself has left the stack.
+        // The platform has allocated the stack, and its cache can return a stack of up to four
+        // times the requested size. Memory of the stack above the stack pointer is accessible. A
+        // fault above the stack pointer therefore means that the stack pointer itself has left the
+        // stack.
         let (len, deep) = (self.len.load(Ordering::Relaxed), top.saturating_sub(address));
         sp.is_some_and(|sp| (sp.saturating_sub(RED_ZONE)..top).contains(&address))
             && (len / 2..len.saturating_mul(5)).contains(&deep)
@@ -401,14 +405,15 @@ impl Watch {
 /// A stack for the signal handlers of one kernel thread. When it is dropped, it restores the
 /// alternate stack that the thread had before.
 ///
-/// It costs two system calls for each thread, and rarely a third for memory, which is reused.
+/// It costs two system calls for each kernel thread, and sometimes a third one to map memory, which
+/// is reused.
 pub(crate) struct SignalStack {
     before: libc::stack_t,
     number: u32,
 }
 
 impl SignalStack {
-    /// Creates the alternate stack of a worker, which runs threads on our stacks.
+    /// Creates the alternate stack of a worker, which runs threads on stacks of this library.
     pub(crate) fn of_worker() -> Option<Self> {
         Self::new(|_| ())
     }
@@ -418,8 +423,8 @@ impl SignalStack {
     #[inline(never)]
     pub(crate) fn of_thread(len: usize) -> Option<Self> {
         let mark = 0_u8;
-        // The stack's upper end is a little above `mark`, so the stack extends less than `len`
-        // bytes below `mark`.
+        // The stack's upper end is a little above `mark`, so the stack has less than `len` bytes
+        // below `mark`.
         let top = core::ptr::from_ref(&mark).addr();
         Self::new(|watch| {
             watch.len.store(len, Ordering::Relaxed);
@@ -448,8 +453,8 @@ impl SignalStack {
         Some(Self { before: unsafe { before.assume_init() }, number })
     }
 
-    /// Makes reports name the threads of `running` from now on. `running` must not be dropped
-    /// before this value.
+    /// From now on, a report names the thread in `running`. `running` must not be dropped before
+    /// this value.
     pub(crate) fn is_of(&self, running: &Running) {
         if let Some(watch) = watch_of(self.number) {
             watch.running.store(core::ptr::from_ref(running).cast_mut(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Whether a kernel thread is parked, and whether it was unparked: one atomic word.
+//! One atomic word that says whether a kernel thread is parked, and whether it was unparked.
 //!
 //! # Invariants
 //! 1. A wake-up is stored until the next park, and several wake-ups count as one.
@@ -22,7 +22,7 @@ impl ParkWord {
         Self(AtomicU32::new(RUNNING))
     }
 
-    /// Resets the word for a new thread, which nobody else knows.
+    /// Resets the word for a new thread, to which no other thread has access yet.
     pub(crate) fn reset(&self) {
         self.0.store(RUNNING, Ordering::Relaxed);
     }
@@ -39,8 +39,8 @@ impl ParkWord {
         false
     }
 
-    /// Ends the thread's wait, whatever ended it, and consumes a wake-up. Returns whether there was
-    /// a wake-up.
+    /// Notes the end of the thread's wait, whatever its cause, and consumes a wake-up. Returns
+    /// whether there was a wake-up.
     pub(crate) fn end_park(&self) -> bool {
         // Acquire, so that everything written before `unpark` is visible after this, even if a
         // time-out ended the wait.

@@ -21,12 +21,11 @@ thread_local! {
     static CHILD: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// A function that is called in each child by the thread that forked. Its argument is the id of
-/// that thread in the parent, if it was a runtime's thread.
+/// A function that the thread that forked calls in each child. Its argument is the id of that
+/// thread in the parent, if it was a runtime's thread.
 static IN_THE_CHILD: OnceBox<fn(Option<ThreadId>)> = OnceBox::new();
 
-/// Registers `hook`, which is then called in each child. Only one part of the crate has such a
-/// hook.
+/// Registers `hook`, which is then called in each child. There is at most one such hook.
 pub(crate) fn in_each_child(hook: fn(Option<ThreadId>)) {
     let _ = IN_THE_CHILD.set(Box::new(hook));
 }
@@ -45,8 +44,8 @@ extern "C" fn child() {
     }
 }
 
-/// Returns the calling process. The first call registers a handler of forks with the platform. If
-/// that fails for lack of memory, a child does not notice its fork.
+/// Returns the calling process. The first call registers a fork handler with the platform. If the
+/// registration fails for lack of memory, a child does not notice that it was forked.
 pub(crate) fn this() -> Process {
     #[cfg(unix)]
     REGISTRATION.ensure(|| {
@@ -57,14 +56,14 @@ pub(crate) fn this() -> Process {
     Process::this()
 }
 
-/// Returns whether the caller was a runtime's thread when it forked this process. If so, the caller
-/// is this process's only thread, unless it has started others.
+/// Returns whether the caller was a runtime's thread when it forked this process. In this case the
+/// caller is the only thread of this process, unless it has started other threads.
 #[inline]
 pub(crate) fn is_child() -> bool {
     CHILD.get().is_some()
 }
 
-/// Called when the body of the thread that forked has ended, by a panic or not.
+/// Called in the child when the body of the thread that forked has returned or panicked.
 #[cold]
 pub(crate) fn child_has_ended(panicked: bool) {
     CHILD.set(Some(panicked));

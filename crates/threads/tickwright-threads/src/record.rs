@@ -1,6 +1,6 @@
-//! The record in which a runtime stores what it knows about a thread. Records are not freed while
-//! the runtime exists, so an old id still leads to a record, whose generation shows that the id is
-//! stale.
+//! The record of a thread, which contains the runtime's data about the thread. Records are not
+//! freed while the runtime exists, so an old id still leads to a record, and the record's
+//! generation shows that the id is stale.
 #![expect(clippy::disallowed_types, reason = "no child makes records of its parent's runtime")]
 
 use core::any::Any;
@@ -21,30 +21,31 @@ use crate::threads::Wait;
 use crate::wake::Waiter;
 use crate::wake_flags::WakeFlags;
 
-/// No record: the end of a list.
+/// Stands for no record, which is the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The most shards. The upper bits of a record's number are the shard, and the lower `PLACE_BITS`
-/// bits are the place in the shard.
+/// The largest number of shards. The upper bits of a record's number are the shard's number, and
+/// the lower `PLACE_BITS` bits are the place in the shard.
 pub(crate) const MOST_SHARDS: usize = 256;
 const PLACE_BITS: u32 = 24;
-/// The size of a shard's first chunk, in records; each later chunk is twice as large.
+/// The number of records in a shard's first chunk. Each later chunk is twice as large as the
+/// previous one.
 const FIRST_CHUNK: u32 = if cfg!(loom) { 2 } else { 64 };
 const CHUNKS: usize = (PLACE_BITS - FIRST_CHUNK.ilog2()) as usize;
 
-/// The record of one thread, or a free record. A model stores a value of type `S` in it, which it
-/// needs to end the platform's thread.
+/// The record of one thread, or a free record. A model stores a value of type `S` in the record,
+/// with which it joins the platform's thread.
 pub(crate) struct Record<S> {
     pub(crate) join: JoinWord,
-    /// Used for a kernel thread.
+    /// Whether the thread is parked, for a kernel thread.
     pub(crate) park: ParkWord,
-    /// Used for a thread of the M:N model.
+    /// Whether the thread waits or was notified, for a thread of the M:N model.
     pub(crate) wake_flags: WakeFlags,
-    /// Used for a thread of the M:N model.
+    /// Whether the thread is in a section without yields, for a thread of the M:N model.
     pub(crate) section: Section,
-    /// The thread to wake when this thread ends: the bits of the id of a thread of this runtime, or
-    /// 0 if `slow` names the waiter. Written before `expect`.
+    /// The id, as bits, of the thread to wake when this thread ends. It is 0 if the waiter does not
+    /// belong to this runtime and is stored in `slow`. Written before `expect`.
     pub(crate) joiner: AtomicU64,
-    /// The thread whose end this thread waits for; 0 if there is none.
+    /// The thread for whose end this thread waits, or 0 if there is none.
     joining: AtomicU64,
     /// The value that the thread's body returned. Written before `finish`.
     pub(crate) value: AtomicU64,
@@ -53,16 +54,16 @@ pub(crate) struct Record<S> {
     /// The next record in a list: free records, a remote queue, or a run queue. A record is in one
     /// list at a time.
     pub(crate) next: AtomicU32,
-    /// The worker of the thread, from the thread's beginning to its end; else `NONE`. See
+    /// The worker of the thread from the thread's beginning to its end, and `NONE` otherwise. See
     /// `wake_flags`.
     pub(crate) owner: AtomicU32,
-    /// The index under which the worker keeps the thread's stack; `NONE` after the thread has
+    /// The index under which the worker stores the thread's stack, or `NONE` after the thread has
     /// ended.
     pub(crate) place: AtomicU32,
     slow: Mutex<Slow<S>>,
 }
 
-/// Fields that are used only by few threads, or only by threads whose creation is expensive anyway.
+/// Fields that only few threads use, or only threads whose creation is expensive anyway.
 pub(crate) struct Slow<S> {
     pub(crate) name: Option<Box<str>>,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
@@ -70,7 +71,7 @@ pub(crate) struct Slow<S> {
     pub(crate) joiner: Option<Waiter>,
     /// The handle that wakes the thread, if it is a kernel thread that has parked.
     pub(crate) thread: Option<KernelThread>,
-    /// What is needed to end a joinable kernel thread.
+    /// The value with which a joinable kernel thread is joined.
     pub(crate) started: Option<S>,
 }
 
@@ -112,7 +113,7 @@ impl<S> Record<S> {
         }
     }
 
-    /// Calls `use_it` with the name, unless another thread holds the lock. Signal handlers may call
+    /// Calls `use_it` with the name, unless another thread holds the lock. Signal handlers can call
     /// this.
     pub(crate) fn try_name(&self, use_it: impl FnOnce(&str)) {
         if let Ok(slow) = self.slow.try_lock()
@@ -122,8 +123,8 @@ impl<S> Record<S> {
         }
     }
 
-    /// Waits for the end of the thread, which the caller has claimed. The caller is not a thread of
-    /// the same M:N runtime.
+    /// Waits for the end of the thread, which the caller has claimed. This is for a caller that is
+    /// not a thread of the same M:N runtime.
     pub(crate) fn wait_for_end(
         &self,
         id: ThreadId,
@@ -131,7 +132,7 @@ impl<S> Record<S> {
         keeper: &Timekeeper,
     ) -> Result<(), JoinError> {
         self.slow(|slow| slow.joiner = Some(host::waiter()));
-        // An earlier joiner that gave up may have left its id.
+        // An earlier joiner that gave up can have left its id here.
         self.joiner.store(0, Ordering::Relaxed);
         wait_for_end(&self.join, id.generation(), wait, host::wait, |at| keeper.wait_until(at))
     }
@@ -153,7 +154,7 @@ impl<S> Record<S> {
         self.joining.store(other.map_or(0, ThreadId::to_bits), Ordering::Release);
     }
 
-    /// Makes the record free for another thread. Only the party that releases the record calls
+    /// Makes the record free for another thread. Only the thread that releases the record calls
     /// this. The old contents are dropped while no lock is held.
     pub(crate) fn release(&self) {
         let slow = (self.has_slow.load(Ordering::Relaxed) != 0).then(|| {
@@ -181,11 +182,11 @@ struct Chunks<S> {
 
 const FULL: CreateError = CreateError::TooMany { error: None };
 
-/// The free places of a shard. One thread at a time may use it.
+/// The free places of a shard. Only one thread at a time uses it.
 pub(crate) struct FreeList {
     shard: u32,
     head: u32,
-    /// Places with this number and above were never used.
+    /// Places from this number on were never used.
     fresh: u32,
 }
 
@@ -214,23 +215,24 @@ impl<S> Table<S> {
         shard.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// Returns the record of the thread. If the thread has already ended, the words of the record
-    /// show it.
+    /// Returns the record of the thread. If the thread has already ended, the record's `join` word
+    /// shows that.
     #[inline]
     pub(crate) fn find(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         self.get(id.record()).ok_or(JoinError::NoSuchThread)
     }
 
-    /// Returns whether `target` waits, directly or through others, for `me` to end. Called after
-    /// `joins`.
+    /// Returns whether `target` waits, directly or through other threads, for `me` to end. Called
+    /// after `joins`.
     ///
     /// If several threads close a circle at the same time, the thread whose fence is last sees the
-    /// joins of all others.
+    /// joins of all other threads.
     pub(crate) fn circle(&self, me: ThreadId, target: ThreadId) -> bool {
         fence(Ordering::SeqCst);
         let mut at = target;
-        // A thread waits for at most one other thread. A chain that does not return to us therefore
-        // ends, or leads into a circle of other threads, one of which will break the circle.
+        // A thread waits for at most one other thread. A chain that does not return to `me`
+        // therefore ends, or leads into a circle of other threads, one of which will detect that
+        // circle.
         for _ in 0..1 << 20 {
             let next = self.get(at.record()).and_then(|record| {
                 let next = record.joining.load(Ordering::Acquire);
@@ -261,7 +263,7 @@ impl FreeList {
     /// Takes a free record. Also returns its number.
     ///
     /// # Errors
-    /// `TooMany`: the shard is full. `OutOfMemory`.
+    /// `TooMany` if the shard is full. `OutOfMemory` if there is no memory.
     #[inline]
     pub(crate) fn take<'t, S>(&mut self, table: &'t Table<S>) -> Result<(u32, &'t Record<S>), CreateError> {
         if self.head == NONE {
@@ -290,7 +292,7 @@ impl FreeList {
         Ok((number, record))
     }
 
-    /// Takes a released record back.
+    /// Adds a released record to the free places.
     #[inline]
     pub(crate) fn give<S>(&mut self, number: u32, record: &Record<S>) {
         record.next.store(self.head, Ordering::Relaxed);

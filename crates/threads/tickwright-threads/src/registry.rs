@@ -1,4 +1,4 @@
-//! The existing threads of one worker, in the order of their ids.
+//! The registry of the existing threads of one worker, in the order of their ids.
 
 use core::fmt;
 use core::str::FromStr;
@@ -16,8 +16,8 @@ pub enum RegistryKind {
     RedBlack,
     /// An AVL tree.
     Avl,
-    /// No dictionary: the threads are only counted, and [`threads`](crate::RuntimeHandle::threads)
-    /// is empty.
+    /// No dictionary. The threads are only counted, and [`threads`](crate::RuntimeHandle::threads)
+    /// returns an empty list.
     None,
 }
 

@@ -1,8 +1,8 @@
 //! All threads of a runtime: their records, ids and registries, in shards.
 //!
-//! Both kinds of runtime have a roster. A shard is a free list of records and a registry, under one
-//! lock. Threads that create threads at the same time use different shards. Each model keeps its
-//! own data under the same lock.
+//! The runtimes of both models have a roster. A shard consists of a free list of records and a
+//! registry, under one lock. Threads that create threads at the same time use different shards.
+//! Each model also keeps data of its own under a shard's lock.
 //!
 //! ```text
 //!   Roster ── Table: records by number, never given back      id = number of the record +
@@ -11,12 +11,12 @@
 //! ```
 //!
 //! A thread is registered before its creation returns and unregistered when its body has ended. Its
-//! record is released later, when it is joined, or at its end if it is detached.
+//! record is released later, when the thread is joined, or when it ends if it is detached.
 //!
 //! # Invariants
 //! 1. A record returns to the free list of the shard from which it came.
-//! 2. A thread holds the lock of at most one shard, or of all shards, locked in ascending order
-//!    (`live`).
+//! 2. A thread holds the lock of at most one shard, or (in `live`) the locks of all shards, which
+//!    it takes in ascending order.
 //! 3. A forked child locks no shard, because a lock that another thread of the parent held stays
 //!    locked forever in the child.
 
@@ -43,7 +43,7 @@ pub(crate) struct Locked<X> {
     pub(crate) own: X,
 }
 
-/// The threads that were created by one worker, or by the creators that share a shard.
+/// The threads that were created by one worker, or by the creators that share this shard.
 pub(crate) struct Shard<X> {
     locked: Mutex<Locked<X>>,
 }
@@ -66,7 +66,8 @@ impl<X> Shard<X> {
     }
 }
 
-/// A type that contains a shard: the shard itself, or the shared part of a worker.
+/// A type that contains a shard. It is either the shard itself, or the part of a worker that other
+/// threads use.
 pub(crate) trait HasShard {
     /// The model's data under the lock.
     type Own;
@@ -82,8 +83,8 @@ impl<X> HasShard for Shard<X> {
     }
 }
 
-/// All threads of a runtime. `P` contains a shard. `S` is the value in a record that a model needs
-/// to end the platform's thread.
+/// All threads of a runtime. `P` contains a shard. `S` is the type of the value in a record with
+/// which a model joins the platform's thread.
 pub(crate) struct Roster<P, S> {
     table: Table<S>,
     places: Box<[P]>,
@@ -96,7 +97,8 @@ impl<P: HasShard, S> Roster<P, S> {
         Self { table: Table::new(places.len()), places, process: process::this() }
     }
 
-    /// Returns whether the runtime's threads are in this process, which is false in a forked child.
+    /// Returns whether the runtime's threads exist in this process. The result is false in a forked
+    /// child.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         self.process.is_this()
@@ -119,11 +121,11 @@ impl<P: HasShard, S> Roster<P, S> {
         &self.table
     }
 
-    /// Returns the record of a thread, unless this is a forked child. The thread may already have
+    /// Returns the record of a thread, unless this is a forked child. The thread can already have
     /// ended.
     ///
     /// # Errors
-    /// `NoSuchThread`.
+    /// `NoSuchThread` if there is no such record, or in a forked child.
     #[inline]
     pub(crate) fn find(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         if self.is_here() { self.table.find(id) } else { Err(JoinError::NoSuchThread) }
@@ -132,7 +134,7 @@ impl<P: HasShard, S> Roster<P, S> {
     /// Returns the record of a thread that runs or has not been joined yet.
     ///
     /// # Errors
-    /// `NoSuchThread`.
+    /// `NoSuchThread` if there is no such thread.
     #[inline]
     pub(crate) fn existing(&self, id: ThreadId) -> Result<&Record<S>, JoinError> {
         let record = self.find(id)?;
@@ -144,7 +146,7 @@ impl<P: HasShard, S> Roster<P, S> {
     /// it.
     ///
     /// # Errors
-    /// `TooMany`: the shard is full. `OutOfMemory`.
+    /// `TooMany` if the shard is full. `OutOfMemory` if there is no memory.
     #[inline]
     pub(crate) fn register(
         &self,
@@ -178,7 +180,7 @@ impl<P: HasShard, S> Roster<P, S> {
         }
     }
 
-    /// Makes a record free for another thread. Only the party that releases the record calls this.
+    /// Makes a record free for another thread. Only the thread that releases the record calls this.
     #[inline]
     pub(crate) fn release(&self, id: ThreadId, record: &Record<S>) {
         record.release();
@@ -216,16 +218,16 @@ impl<P: HasShard, S> Roster<P, S> {
         waited.map(|()| record)
     }
 
-    /// Called after a thread has written its outcome. Wakes the joiner, by `wake` if the joiner's
-    /// id is known. If the thread is detached, releases its record.
+    /// Called after a thread has written its outcome. Wakes the joiner, with `wake` if the joiner
+    /// is a thread of this runtime. If the thread is detached, releases its record.
     #[inline]
     pub(crate) fn finish(&self, id: ThreadId, record: &Record<S>, wake: impl FnOnce(ThreadId)) {
         match record.join.finish() {
             Leaves::Detached => self.release(id, record),
             Leaves::Waited => match ThreadId::from_bits(record.joiner.load(Ordering::Relaxed)) {
                 Some(joiner) => wake(joiner),
-                // The handle is copied first, because the joiner may already have noticed the end,
-                // and another thread can then use the record and its fields.
+                // The handle is taken out first, because the joiner can already have noticed the
+                // end, in which case another thread can use the record and its fields.
                 None => {
                     if let Some(joiner) = record.slow(|slow| slow.joiner.clone()) {
                         joiner.wake();
@@ -283,8 +285,8 @@ impl<P: HasShard, S> Roster<P, S> {
 
     /// Returns the number of registered threads.
     pub(crate) fn live(&self) -> usize {
-        // All shards are locked at the same time. Otherwise the count could miss both a thread that
-        // ends and a thread that it has just created in another shard.
+        // All shards are locked at the same time. Otherwise, if a thread creates another thread in
+        // another shard and then ends, the count could miss both.
         let mut shards = [const { None }; MOST_SHARDS];
         for (shard, place) in shards.iter_mut().zip(self.lockable()) {
             *shard = Some(place.shard().lock());

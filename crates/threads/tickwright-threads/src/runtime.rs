@@ -1,4 +1,4 @@
-//! A runtime of a model that the program chooses, and the handle to its threads.
+//! A runtime, whose model the program chooses, and the handle to its threads.
 
 use core::fmt;
 use core::ops::Deref;
@@ -50,7 +50,7 @@ impl RuntimeHandle {
     /// Creates a thread.
     ///
     /// # Errors
-    /// [`CreateError`]; the body was then dropped, and no other thread is affected.
+    /// [`CreateError`]. In this case the body was dropped, and no other thread is affected.
     pub fn create(
         &self,
         attributes: &Attributes,
@@ -62,8 +62,8 @@ impl RuntimeHandle {
         if created.is_ok() {
             host::count_call();
         } else {
-            // A later creation can succeed only after other threads have ended, and these may need
-            // the caller's worker.
+            // A later creation can succeed only after other threads have ended, and these threads
+            // can need the caller's worker in order to end.
             host::make_way();
         }
         created
@@ -73,7 +73,7 @@ impl RuntimeHandle {
     /// dropped.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The same as for [`create`](Self::create).
     pub fn spawn<T: Send + 'static>(
         &self,
         attributes: &Attributes,
@@ -89,7 +89,7 @@ impl RuntimeHandle {
         Ok(JoinHandle { handle: self.clone(), id, left, open: true })
     }
 
-    /// Waits for a thread to end, and takes what its body returned.
+    /// Waits for a thread to end, and returns the value that its body has returned.
     ///
     /// # Errors
     /// All errors of [`JoinError`] except `Busy` and `TimedOut`.
@@ -97,7 +97,7 @@ impl RuntimeHandle {
         self.join_as(id, Wait::Forever)
     }
 
-    /// Like [`join`](Self::join), but without a wait.
+    /// Like [`join`](Self::join), but does not wait.
     ///
     /// # Errors
     /// [`JoinError::Busy`] if the thread still runs.
@@ -108,7 +108,7 @@ impl RuntimeHandle {
     /// Like [`join`](Self::join), but waits at most until the runtime's clock shows `at`.
     ///
     /// # Errors
-    /// [`JoinError::TimedOut`] if the thread still runs then.
+    /// [`JoinError::TimedOut`] if the thread still runs at that time.
     pub fn join_until(&self, id: ThreadId, at: Instant) -> Result<usize, JoinError> {
         self.join_as(id, Wait::Until(at))
     }
@@ -121,25 +121,25 @@ impl RuntimeHandle {
     /// Like [`join`](Self::join), but waits for at most `timeout`.
     ///
     /// # Errors
-    /// [`JoinError::TimedOut`] if the thread still runs then.
+    /// [`JoinError::TimedOut`] if the thread still runs after that time.
     pub fn join_timeout(&self, id: ThreadId, timeout: Duration) -> Result<usize, JoinError> {
         self.join_until(id, self.now() + timeout)
     }
 
-    /// Detaches the thread: it can no longer be joined, and its result is dropped when it ends.
+    /// Detaches the thread. It can no longer be joined, and its result is dropped when it ends.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`]; [`JoinError::NotJoinable`] if the thread is already detached or
-    /// another thread is joining it.
+    /// [`JoinError::NoSuchThread`] if there is no such thread. [`JoinError::NotJoinable`] if the
+    /// thread is already detached or another thread is joining it.
     pub fn detach(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.detach(id)
     }
 
-    /// Ends the thread's [`park`](crate::this_thread::park), or its next one. Several calls before
-    /// that park count as one.
+    /// Ends the thread's [`park`](crate::this_thread::park). If the thread is not parked, its next
+    /// park returns at once. Several calls before that park count as one.
     ///
     /// # Errors
-    /// [`JoinError::NoSuchThread`].
+    /// [`JoinError::NoSuchThread`] if there is no such thread.
     pub fn unpark(&self, id: ThreadId) -> Result<(), JoinError> {
         self.threads.unpark(id)?;
         host::count_call();
@@ -152,15 +152,16 @@ impl RuntimeHandle {
         self.threads.name(id)
     }
 
-    /// Returns whether the thread is registered, which it is from before its creation returns until
-    /// its body has ended. Always returns false without a dictionary.
+    /// Returns whether the thread is registered. A thread is registered before its creation
+    /// returns, and unregistered when its body has ended. A runtime without a dictionary always
+    /// returns false.
     #[must_use]
     pub fn is_registered(&self, id: ThreadId) -> bool {
         self.threads.is_registered(id)
     }
 
-    /// Returns a snapshot of the ids of all threads whose body has not ended, by worker and then in
-    /// order. It is empty for a runtime without a dictionary.
+    /// Returns a snapshot of the ids of all threads whose body has not ended, grouped by worker,
+    /// and in ascending order for each worker. It is empty for a runtime without a dictionary.
     #[must_use]
     pub fn threads(&self) -> Vec<ThreadId> {
         self.threads.threads()
@@ -178,8 +179,9 @@ impl RuntimeHandle {
         self.threads.now()
     }
 
-    /// Runs `body` as a thread of the runtime, and waits for it. Inside `body` the caller is a
-    /// thread of the runtime, so that creations and joins take the short path.
+    /// Runs `body` as a new thread of the runtime, and waits for its end. Creations and joins in
+    /// `body` are faster than outside of the runtime, because the caller is a thread of the
+    /// runtime.
     ///
     /// # Errors
     /// The error of the creation. A panic in `body` continues in the caller.
@@ -197,7 +199,7 @@ impl RuntimeHandle {
     }
 }
 
-/// A thread that will return a `T`. If the handle is dropped, the thread is detached.
+/// A handle to a thread that returns a `T`. If the handle is dropped, the thread is detached.
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     handle: RuntimeHandle,
@@ -213,7 +215,7 @@ impl<T> JoinHandle<T> {
         self.id
     }
 
-    /// Waits for the thread to end, and takes what its body returned.
+    /// Waits for the thread to end, and returns the value that its body has returned.
     ///
     /// # Errors
     /// [`JoinError`]: a panic, a circle, or that another thread has joined or detached this one by
@@ -239,10 +241,10 @@ impl<T> Drop for JoinHandle<T> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Model {
-    /// The platform's threads.
+    /// The threads are threads of the platform.
     OneToOne(OneToOne),
-    /// Threads are stacks that workers run. This needs Unix. On other platforms the start of the
-    /// runtime returns [`RuntimeError::Unsupported`].
+    /// The threads are stacks that workers run. This needs Unix. On other platforms the start of
+    /// the runtime returns [`RuntimeError::Unsupported`].
     ManyToMany(ManyToMany),
 }
 
@@ -257,11 +259,11 @@ impl Model {
     }
 }
 
-/// Owns the threads of one model. Threads that create and join others use a [`RuntimeHandle`].
+/// Owns the threads of one model. To create and join threads, use a [`RuntimeHandle`].
 ///
 /// Dropping the runtime waits until every thread has ended, and then ends the workers. If a thread
 /// never ends, the drop waits forever. If one of the runtime's own threads drops the runtime, the
-/// drop does not wait, and the last thread that ends cleans up.
+/// drop does not wait, and the thread that ends last cleans up.
 #[derive(Debug)]
 pub struct Runtime {
     handle: RuntimeHandle,

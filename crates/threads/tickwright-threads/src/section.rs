@@ -1,13 +1,13 @@
-//! Sections in which a thread does not yield, although it makes counted calls.
+//! Sections without yields, in which a thread does not yield although it makes counted calls.
 //!
-//! Only the thread itself uses its value, on its worker. The value belongs to the thread and not to
-//! the worker, because if the thread waits in a section, the other threads of the worker are in no
-//! section.
+//! Only the thread itself, on its worker, uses its value. The value belongs to the thread and not
+//! to the worker, because if the thread waits in a section, the other threads of its worker are not
+//! in that section.
 
 use crate::primitive::{AtomicU32, Ordering};
 
-/// How many sections without yields a thread is in, in units of `ONE`, and whether a call in them
-/// would have yielded (`DUE`).
+/// The number of nested sections in which a thread is, in units of `ONE`, and whether a call in
+/// them would have yielded (`DUE`).
 pub(crate) struct Section(AtomicU32);
 
 const DUE: u32 = 1;
@@ -31,8 +31,8 @@ impl Section {
         self.0.store(self.word().saturating_add(ONE), Ordering::Relaxed);
     }
 
-    /// Ends the innermost section. Returns whether the thread has to yield now. Without a section
-    /// this does nothing.
+    /// Ends the innermost section. Returns whether the thread must yield now. If the thread is in
+    /// no section, this does nothing.
     pub(crate) fn end(&self) -> bool {
         let word = self.word();
         let is_due = word == ONE | DUE;
@@ -40,8 +40,8 @@ impl Section {
         is_due
     }
 
-    /// Returns whether the thread is in a section. If so, it will yield at the end of the outermost
-    /// section.
+    /// Returns whether the thread is in a section. If it is, it will yield at the end of the
+    /// outermost section.
     pub(crate) fn postpones(&self) -> bool {
         let word = self.word();
         let is_inside = word >= ONE;

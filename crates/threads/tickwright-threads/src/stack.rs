@@ -26,8 +26,8 @@ pub(crate) fn page() -> usize {
     4096
 }
 
-/// Rounds a size up to whole pages. [`Attributes::check`](crate::Attributes::check) has accepted
-/// the size, so nothing overflows.
+/// Rounds a size up to whole pages. The result does not overflow, because
+/// [`Attributes::check`](crate::Attributes::check) has accepted the size.
 pub(crate) fn in_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(page())
 }

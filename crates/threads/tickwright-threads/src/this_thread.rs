@@ -1,9 +1,9 @@
-//! Functions that a thread calls for itself. On threads that belong to no runtime, they act like
-//! the functions of the standard library.
+//! Functions about the calling thread. On threads that belong to no runtime, they act like the
+//! functions of the standard library.
 //!
 //! All these functions also work in destructors of `thread_local!` variables, in destructors of the
 //! platform's keys, and in handlers of `exit`. At that point the kernel thread no longer belongs to
-//! a runtime. In every model, this also holds for a thread in a child that it has forked.
+//! a runtime. A thread that has forked does not belong to a runtime in the child either.
 
 use core::cell::Cell;
 use core::ops::Range;
@@ -31,7 +31,7 @@ pub fn stack() -> Option<Range<usize>> {
     host::with(|host| host.stack())?
 }
 
-/// Lets other threads run. The caller is queued after the ready threads.
+/// Lets other threads run. The caller continues after all threads that are ready now.
 #[inline]
 pub fn yield_now() {
     if !many::yield_now() {
@@ -58,8 +58,8 @@ pub fn park_timeout(timeout: Duration) {
     park_until(host::after(timeout));
 }
 
-/// Waits until the runtime's clock shows `at`, and never returns sooner. If the clock already shows
-/// `at`, the call lets the other threads of the caller's worker run.
+/// Waits until the runtime's clock shows `at`, and never returns earlier. If the clock already
+/// shows `at`, the call lets the other threads of the caller's worker run.
 pub fn sleep_until(at: Instant) {
     if !host::wait_until(at) {
         return host::make_way();
@@ -72,15 +72,15 @@ pub fn sleep(duration: Duration) {
     sleep_until(host::after(duration));
 }
 
-/// Calls `use_it` in a section without yields: a counted call yields only if it has to wait.
+/// Calls `use_it` in a section without yields, where a counted call yields only if it has to wait.
 /// `use_it` can therefore hold a lock of the standard library or of the platform across counted
 /// calls that need not wait.
 ///
 /// This matters only in the M:N model, where one of 64 to 128 counted calls
 /// [yields](crate#threads-that-never-wait). Example: a thread holds a lock of the standard library,
-/// and a creation yields. If another thread of the worker then locks it, both threads wait forever.
-/// Lock and unlock inside of the section, because a yield that is due happens at the end of the
-/// section:
+/// and creates a thread, which yields. If another thread of the worker then takes this lock, both
+/// threads wait forever. Take and release the lock inside of the section, because a postponed yield
+/// happens at the end of the section:
 ///
 /// ```
 /// # use std::sync::{Mutex, PoisonError};
@@ -95,19 +95,22 @@ pub fn sleep(duration: Duration) {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Sections may be nested. The end of the outermost section yields if a call inside would have
-/// yielded, so a loop of sections does not occupy its worker forever. A section has these limits:
+/// Sections can be nested. The end of the outermost section yields if a call inside of it would
+/// have yielded, so a loop of sections does not occupy its worker forever. A section has these
+/// limits:
 ///
-/// - A call that has to wait lets other threads run, and so does [`yield_now`]. These calls never
-///   have to wait: creations of threads of an M:N runtime, [`unpark`](RuntimeHandle::unpark),
-///   notifications of a [`Condvar`](crate::sync::Condvar), `try_send`, `try_recv`, and a `send` to
-///   an unbounded mailbox. All other counted calls can have to wait.
+/// - A call that has to wait lets other threads run even in a section, and so does [`yield_now`].
+///   These calls never have to wait: creations of threads of an M:N runtime,
+///   [`unpark`](RuntimeHandle::unpark), notifications of a [`Condvar`](crate::sync::Condvar),
+///   `try_send`, `try_recv`, and a `send` to an unbounded mailbox. All other counted calls can have
+///   to wait.
 /// - Until the end of the section no other thread of the worker runs, and no sleeper wakes.
 ///   Therefore keep the section short.
-/// - A thread of another worker that wants the lock blocks its worker until the lock is free.
+/// - If `use_it` holds a lock, a thread of another worker that waits for this lock blocks its
+///   worker until the lock is free.
 ///
-/// A section costs less than 200 instructions, and a yield if one is due. In the one-to-one model
-/// this function only calls `use_it`.
+/// A section costs less than 200 instructions, plus a yield if one was postponed. In the one-to-one
+/// model this function only calls `use_it`.
 pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     struct Section;
     impl Drop for Section {
@@ -121,15 +124,16 @@ pub fn without_yields<R>(use_it: impl FnOnce() -> R) -> R {
     use_it()
 }
 
-/// Begins a section like that of [`without_yields`], for code that cannot pass a closure. End it by
-/// [`allow_yields`] on the same thread. If the section is never ended, no counted call of the
-/// thread yields any more. Sections may be nested.
+/// Begins a section as [`without_yields`] does, for code that cannot pass a closure. End the
+/// section with [`allow_yields`] on the same thread. If the section is never ended, no later
+/// counted call of the thread yields. Sections can be nested.
 pub fn forbid_yields() {
     host::with(|host| host.forbid_yields());
 }
 
-/// Ends the section that the last [`forbid_yields`] began. Yields if a yield is due, unless the
-/// thread is unwinding. Outside of a section it does nothing.
+/// Ends the section that the last [`forbid_yields`] began. At the end of the outermost section, it
+/// yields if a yield was postponed, unless the thread is unwinding. Outside of a section it does
+/// nothing.
 pub fn allow_yields() {
     host::with(|host| host.allow_yields());
 }
@@ -151,11 +155,11 @@ fn park_unknown(until: Option<Instant>) {
     }
 }
 
-/// How long a park lasts if no thread can end it any more.
+/// How long a park lasts if no other thread can end it anymore.
 const BLIND: Duration = Duration::from_millis(1);
 
-/// Returns whether the standard library still knows the calling thread. The standard library
-/// forgets a thread after the thread's last destructors. If the thread parks after that, the
+/// Returns whether the standard library still has a handle for the calling thread. After a thread's
+/// last destructors, the standard library destroys the handle. If the thread parks after that, the
 /// standard library ends the process.
 fn can_park() -> bool {
     thread_local! {
@@ -164,7 +168,8 @@ fn can_park() -> bool {
     if kernel_thread::is_ending() {
         return false;
     }
-    // If a thread calls us for the first time in its last destructors, this call panics.
+    // This call panics if the thread uses the standard library's handle for the first time in its
+    // last destructors.
     let known = !FORGOTTEN.get() && catch_unwind(|| drop(std::thread::current())).is_ok();
     FORGOTTEN.set(!known);
     known

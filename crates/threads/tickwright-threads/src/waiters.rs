@@ -1,9 +1,9 @@
-//! The list of threads that wait for something to change.
+//! A list of threads that wait until some state changes.
 //!
-//! A thread enters the list, where others find it, and then waits. The thread that changes the
-//! awaited state wakes it. A wake-up that comes before the wait is not lost. A wait can return
-//! spuriously, so it is called in a loop. If there is no memory for a waiter's place in the list,
-//! no thread can find the waiter, and it checks the state again every millisecond.
+//! A thread enters the list, where other threads find it, and then waits. A thread that changes the
+//! state wakes a thread in the list. A wake-up that comes before the wait is not lost. A wait can
+//! return spuriously, so it is called in a loop. If there is no memory for a waiter's entry in the
+//! list, no other thread can find the waiter, and it checks the state again every millisecond.
 
 use core::fmt;
 use core::time::Duration;
@@ -20,25 +20,25 @@ use crate::wake::Waiter;
 #[cfg(all(test, loom))]
 mod models;
 
-/// Threads that wait for something to change. The thread that has waited longest is woken first.
+/// Threads that wait until some state changes. The thread that has waited longest is woken first.
 ///
-/// Another thread that was not in the list (a passer-by) can take a resource before the thread that
-/// was woken for it. The woken thread then enters the list again at its old place. The next wake-up
-/// sees that this thread has lost the resource, and promises it the next one. A passer-by never
-/// takes a promised resource, so no thread waits forever.
+/// A thread that is not in the list (a passer-by) can take a resource before the thread that was
+/// woken for it. The woken thread then enters the list again at its old position. The next wake-up
+/// sees that this thread has already lost a resource, and promises the next resource to it. A
+/// passer-by never takes a promised resource, so no thread waits forever.
 ///
 /// A waiter enters the list, checks the awaited state again, and waits. Another thread changes the
-/// state, and then wakes a waiter. Therefore either the waiter sees the change, or the other thread
-/// finds the waiter in the list. If the check and the change do not share a lock, as in a failing
-/// `Mutex::try_lock`, this needs the fences of `enter` and `wake_one`. Without the fences, the
-/// waiter could see the old state while `wake_one` sees an empty list. `wake_all` needs no fence
-/// because it locks the list.
+/// state, and then wakes a waiter. Therefore either the waiter sees the changed state, or the other
+/// thread finds the waiter in the list. If the check and the change are not made under the same
+/// lock, as when `Mutex::try_lock` fails, this needs the fences of `enter` and `wake_one`. Without
+/// the fences, the waiter could see the old state while `wake_one` sees an empty list. `wake_all`
+/// needs no fence because it locks the list.
 pub(crate) struct Waiters {
     /// The number of waiters in the list.
     count: AtomicU32,
     list: Mutex<List>,
     /// The ticket of the waiter that has a promise, or 0 if no waiter has one. It is set under the
-    /// list's lock, and that waiter clears it.
+    /// list's lock, and cleared by the waiter that has the promise.
     promised: AtomicU64,
 }
 
@@ -67,19 +67,19 @@ impl Default for Waiters {
     }
 }
 
-/// A place in the list, which its thread must leave.
+/// Stands for a thread's entry in the list. The thread must leave the list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     number: u64,
-    /// False if there was no memory for the place.
+    /// False if there was no memory for the entry.
     is_listed: bool,
 }
 
-/// How long a waiter without a place waits before it checks the state again.
+/// How long a waiter without an entry in the list waits before it checks the state again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Ticket {
-    /// Waits by calling `wait`, or for a short time if no thread can wake the caller.
+    /// Calls `wait`, or waits only for a short time if no thread can wake the caller.
     pub(crate) fn wait_by(self, wait: impl FnOnce()) {
         if self.is_listed { wait() } else { host::wait_for(LOOK_AGAIN) }
     }
@@ -100,8 +100,8 @@ impl Waiters {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the count. Called under the lock; the fences of `enter` and `wake_one` order the
-    /// store.
+    /// Stores the count. It is called under the lock, and the fences of `enter` and `wake_one`
+    /// order the store.
     fn count(&self, list: &List) {
         self.count.store(u32::try_from(list.queue.len()).unwrap_or(u32::MAX), Ordering::Relaxed);
     }
@@ -122,7 +122,8 @@ impl Waiters {
         Ticket { number, is_listed }
     }
 
-    /// Adds the caller at its old place, because it was woken but another thread took the resource.
+    /// Adds the caller at its old position, because it was woken but another thread took the
+    /// resource.
     #[cold]
     fn enter_again(&self, Ticket { number, .. }: Ticket) -> Ticket {
         let waiter = host::waiter();
@@ -139,8 +140,9 @@ impl Waiters {
     }
 
     /// Calls `attempt` until it succeeds, and waits in the list between the attempts. Returns `Err`
-    /// when the clock of the caller's runtime shows `until`. A failed attempt returns its input.
-    /// With `passes_on`, a wake-up that the caller has not used is passed on to another thread.
+    /// when the clock of the caller's runtime shows `until`. A failed attempt returns its input,
+    /// which the next attempt gets. If `passes_on` is true, a wake-up that the caller has not used
+    /// is passed on to another thread.
     #[inline]
     pub(crate) fn acquire<R, E>(
         &self,
@@ -153,8 +155,8 @@ impl Waiters {
             let ticket = self.enter();
             let acquired = self.acquire_as(ticket, until, passes_on, input, attempt);
             if self.done(ticket) && passes_on {
-                // Other threads left the promised resource to the caller, which may not have taken
-                // it. Some of them may also wait for the mailbox to close.
+                // Other threads have left the promised resource to the caller, which possibly has
+                // not taken it. Some of them can also be waiting for the mailbox to close.
                 self.wake_all();
             }
             acquired
@@ -175,7 +177,7 @@ impl Waiters {
                 Err(input) => input,
                 acquired => {
                     // A wake-up that came after this attempt was for another resource, which is
-                    // still there.
+                    // still available.
                     if !self.leave(ticket) && passes_on {
                         self.wake_one();
                     }
@@ -193,8 +195,9 @@ impl Waiters {
         }
     }
 
-    /// Waits until woken. Returns false if the clock of the caller's runtime shows `until`; the
-    /// caller has then left the list. A caller without a place returns as if woken.
+    /// Waits until the caller is woken. Returns false if the clock of the caller's runtime shows
+    /// `until`, in which case the caller has left the list. For a caller without an entry, returns
+    /// true after a short time.
     pub(crate) fn wait(&self, ticket: Ticket, until: Option<Instant>) -> bool {
         if !ticket.is_listed {
             if until.is_some_and(|at| host::now() >= at) {
@@ -206,7 +209,7 @@ impl Waiters {
         while !self.was_woken(ticket) {
             match until {
                 None => host::wait(),
-                // A wake-up at the last moment counts.
+                // If the caller was woken at the last moment, the result is true.
                 Some(at) if !host::wait_until(at) => return !self.leave(ticket),
                 Some(_) => {}
             }
@@ -221,8 +224,8 @@ impl Waiters {
         to != 0 && Some(to) != caller.map(|ticket| ticket.number)
     }
 
-    /// Called after the caller has left the list, because it has the resource or no longer waits
-    /// for it. Returns whether the resource was promised to the caller.
+    /// Called after the caller has left the list, because it has the resource or no longer waits.
+    /// Returns whether a resource was promised to the caller.
     fn done(&self, ticket: Ticket) -> bool {
         let promised = self.promised.load(Ordering::Relaxed) == ticket.number;
         if promised {
@@ -231,9 +234,9 @@ impl Waiters {
         promised
     }
 
-    /// Removes the caller from the list. Returns false if the caller was already woken; that
-    /// wake-up counts. It takes O(waiters), like `was_woken`, because lists are short and a waiter
-    /// calls these once for each wake-up.
+    /// Removes the caller from the list. Returns false if the caller was already woken and removed.
+    /// This function and `was_woken` take O(waiters). That is acceptable, because lists are short
+    /// and a waiter calls each of them once per wake-up.
     pub(crate) fn leave(&self, ticket: Ticket) -> bool {
         let mut list = self.list();
         let place = list.queue.iter().position(|each| each.ticket == ticket.number);
@@ -247,8 +250,9 @@ impl Waiters {
         !self.list().queue.iter().any(|each| each.ticket == ticket.number)
     }
 
-    /// Wakes the waiter that has a promise, or else the waiter that has waited longest. Called
-    /// after the awaited change. In the common case no thread waits, so this check is inlined.
+    /// Wakes the waiter that has a promise, or the waiter that has waited longest if there is no
+    /// promise. Called after the state was changed. In the common case no thread waits, so this
+    /// check is inlined.
     #[inline]
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
@@ -277,7 +281,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes all waiters. Called after the awaited change.
+    /// Wakes all waiters. Called after the state was changed.
     pub(crate) fn wake_all(&self) {
         let mut list = self.list();
         let all = core::mem::take(&mut list.queue);

@@ -7,7 +7,8 @@ use crate::kernel_thread::KernelThread;
 
 /// A runtime whose threads are not kernel threads.
 pub(crate) trait Wake: Send + Sync {
-    /// Ends the wait of the thread, or its next wait. Does nothing if the thread has ended.
+    /// Ends the wait of the thread. If the thread does not wait, its next wait ends at once. Does
+    /// nothing if the thread has ended.
     fn wake(&self, id: ThreadId);
 }
 

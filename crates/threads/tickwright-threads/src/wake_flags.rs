@@ -1,47 +1,49 @@
-//! The wake-ups of an M:N thread: one word that all threads write, and one word that only its
-//! worker writes, without locked instructions.
+//! The wake-ups of an M:N thread, in two words. All threads write one word. Only the thread's
+//! worker writes the other word, without locked instructions.
 //!
-//! A thread that has begun runs on one worker. A notifier on the same worker uses the worker's own
-//! word. A notifier elsewhere pushes the thread's record to the worker's remote queue, and the
-//! worker receives the record.
+//! A thread that has begun runs on one worker. A thread that notifies it from the same worker uses
+//! the worker's own word. A thread on another kernel thread pushes the notified thread's record to
+//! the worker's remote queue, and the worker receives the record.
 //!
 //! # Invariants
-//! 1. Several threads may notify from elsewhere before the worker has received the record. Only one
-//!    of them pushes the record to the remote queue, so a record is never in two lists.
-//! 2. While the flags are closed, nothing is pushed. They open at the thread's first wait, which
-//!    finds earlier wake-ups. A thread that never waits has no cost.
-//! 3. A thread whose record is in a remote queue, or on its way there, leaves only after the record
-//!    was received. The thread's end uses the same link of the record.
-//! 4. Everything written before a wake-up is visible after the wait that the wake-up ends. To
-//!    ensure this, `notify` releases, and the worker acquires when it opens the flags or receives
-//!    the record. All later steps run on the worker's own kernel thread.
-//! 5. The owner of a record is the thread's worker, from the thread's beginning to its end. Only a
-//!    worker itself writes its number as the owner. If a worker finds its own number there, it
-//!    therefore runs on the kernel thread that writes the worker's word.
+//! 1. Several threads on other kernel threads can notify a thread before the worker has received
+//!    its record. Only one of them pushes the record to the remote queue, so a record is never in
+//!    two lists.
+//! 2. While the flags are closed, the record is not pushed. The flags are opened at the thread's
+//!    first wait, which finds earlier wake-ups. A thread that never waits therefore has no cost.
+//! 3. If the record of an ended thread is in a remote queue, or is just being pushed, the thread is
+//!    unregistered only after the record was received, because that uses the same link of the
+//!    record.
+//! 4. Everything that was written before a wake-up is visible after the wait that the wake-up ends,
+//!    because `notify` is a Release, and the worker makes an Acquire when it opens the flags or
+//!    receives the record. All later steps run on the worker's own kernel thread.
+//! 5. From a thread's beginning to its end, the `owner` in its record is the thread's worker. Only
+//!    a worker itself writes its number there. Therefore, code that finds the number of its own
+//!    worker there runs on the kernel thread that is allowed to write the worker's word.
 
 use crate::primitive::{AtomicU32, Ordering};
 
 #[cfg(all(test, loom))]
 mod models;
 
-/// What a notification requests of a thread.
+/// The kinds of wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakeup {
-    /// Nothing: the thread has yielded and is in a queue.
+    /// The thread has yielded and is in a queue, so it needs no wake-up.
     Yielded = 0,
-    /// To continue.
+    /// The thread continues.
     Wake = WAKE as isize,
-    /// To continue, and to end the thread's next park too.
+    /// The thread continues, and its current or next park ends.
     Unpark = (WAKE | UNPARKED) as isize,
 }
 
-// Used in both words.
+// These two flags are used in both words.
 const WAKE: u32 = 1;
 const UNPARKED: u32 = 2;
-/// In the word that all threads write: the record is being or was pushed to the remote queue, and
-/// no other thread must push it.
+/// In the word that all threads write: a thread pushes or has pushed the record to the remote
+/// queue, and no other thread must push it.
 const QUEUED: u32 = 4;
-/// In the worker's word: threads elsewhere push the record to the remote queue.
+/// In the worker's word: threads on other kernel threads push the record to the remote queue.
 const OPEN: u32 = 8;
 /// In the worker's word: the thread has ended, but its record has not been received yet.
 const ENDED: u32 = 16;
@@ -57,8 +59,8 @@ impl WakeFlags {
         Self { all: AtomicU32::new(QUEUED), own: AtomicU32::new(0) }
     }
 
-    /// Closes and clears the flags for another thread. The party that releases the record calls
-    /// this.
+    /// Closes and clears the flags for the next thread of the record. The thread that releases the
+    /// record calls this.
     pub(crate) fn reset(&self) {
         self.all.store(QUEUED, Ordering::Relaxed);
         self.own.store(0, Ordering::Relaxed);
@@ -83,14 +85,14 @@ impl WakeFlags {
         self.own.store((self.own.load(Ordering::Relaxed) | set) & !clear, Ordering::Relaxed);
     }
 
-    /// Notifies on the thread's own worker.
+    /// Notifies the thread from its own worker.
     #[inline]
     pub(crate) fn notify_local(&self, wakeup: Wakeup) {
         self.change(wakeup as u32, 0);
     }
 
-    /// Called after the record was taken from the remote queue: moves the wake-ups into the
-    /// worker's word. Returns false if the thread has ended, and can leave now.
+    /// Called after the record was taken from the remote queue. Moves the wake-ups into the
+    /// worker's word. Returns false if the thread has ended, and can now be unregistered.
     pub(crate) fn receive(&self) -> bool {
         if self.has(ENDED) {
             return false;

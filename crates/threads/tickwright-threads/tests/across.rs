@@ -1,6 +1,7 @@
-//! Threads of one runtime end another runtime, or join its threads. An M:N thread that waits for
-//! this does not block its worker. Other threads of that worker go on, even if the awaited thread
-//! waits for them. Each case runs in a process of its own, which an alarm ends if it hangs.
+//! Tests in which threads of one runtime end another runtime, or join its threads. An M:N thread
+//! that waits for this does not block its worker. The other threads of its worker continue, even if
+//! the awaited thread waits for them. Each case runs in a separate process, which an alarm ends if
+//! it hangs.
 #![cfg(unix)]
 
 mod common;
@@ -27,7 +28,7 @@ fn portable() -> Model {
     Model::ManyToMany(tickwright_threads::ManyToMany::new().workers(1).portable(true))
 }
 
-/// Runs the second half of a test in a process of its own.
+/// Runs the second half of a test in a separate process.
 fn in_a_process(test: &str, inside: fn(&Runtime, Runtime)) {
     if std::env::var_os("TICKWRIGHT_PART").is_some() {
         for (_, worker) in WORKERS {
@@ -91,7 +92,7 @@ thread_local! {
     static JOINS: RefCell<Option<Joins>> = const { RefCell::new(None) };
 }
 
-/// Starts a thread that joins another one in the destructor of a thread-local variable.
+/// Starts a thread that joins another thread in the destructor of a thread-local variable.
 fn joins_at_its_end(handle: &RuntimeHandle, kernel: &Runtime) -> ThreadId {
     let joins = Joins(handle.clone(), parked(handle));
     let body = move || {
@@ -131,7 +132,7 @@ fn a_runtime_is_dropped_while_a_destructor_waits_for_the_worker() {
                 let _ = left;
             })
             .unwrap();
-        // A destructor of a detached thread may still be joining.
+        // The destructor of a detached thread can still be waiting for a join.
         while runtime.live() > 0 {
             std::thread::yield_now();
         }

@@ -1,5 +1,5 @@
-//! A thread that loops over calls which never have to wait leaves its worker to other threads and
-//! their timers.
+//! Tests that a thread that makes counted calls in a loop, and never has to wait, lets the other
+//! threads of its worker and their timers run.
 #![cfg(unix)]
 
 mod common;
@@ -15,11 +15,11 @@ use tickwright_threads::sync::{Condvar, Mutex, bounded, unbounded};
 use tickwright_threads::{Attributes, Knobs, ManyToMany, Model, Runtime, RuntimeHandle, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
-/// Far more calls than a worker needs until it looks at its clock.
+/// Far more calls than a thread can make before its worker checks the clock.
 const CALLS: u32 = 1 << 20;
 const NAP: Duration = Duration::from_millis(1);
 
-/// M:N runtimes with one worker, in each of which `test` runs.
+/// Runs `test` with several M:N runtimes that have one worker.
 fn with_one_worker(settings: ManyToMany, test: impl Fn(&Runtime, &Jumping)) {
     let knobs = [Knobs::ours(), Knobs::ngpt()];
     let all = knobs.map(|knobs| settings.clone().knobs(knobs)).into_iter().chain([settings.portable(true)]);
@@ -30,8 +30,8 @@ fn with_one_worker(settings: ManyToMany, test: impl Fn(&Runtime, &Jumping)) {
     }
 }
 
-/// Another thread of the worker sleeps. When its time has come, a thread repeats a call until the
-/// sleeper has woken, or until the call has starved the sleeper for very long.
+/// A thread sleeps. When its time has come, another thread of the same worker repeats a call until
+/// the sleeper has woken, or until the sleeper has starved for very long.
 fn wakes_beside<C: FnMut(&RuntimeHandle)>(prepare: impl Fn(&RuntimeHandle) -> C + Send + Copy + 'static) {
     with_one_worker(ManyToMany::new(), |runtime, clock| {
         let (handle, clock) = (runtime.handle(), clock.clone());
@@ -48,7 +48,8 @@ fn wakes_beside<C: FnMut(&RuntimeHandle)>(prepare: impl Fn(&RuntimeHandle) -> C 
             while !asleep.load(Ordering::SeqCst) {
                 this_thread::yield_now();
             }
-            // Longer than the nap, because sleepers wake at ticks.
+            // The leap is longer than the nap, because sleepers wake only at the ticks of their
+            // timer queue.
             clock.leap(2 * NAP);
             let starved = (0..CALLS).all(|_| {
                 call(&handle);
@@ -71,7 +72,7 @@ fn locks() {
         let lock = Mutex::new(());
         move |_| drop(lock.try_lock())
     });
-    // A lock that another thread holds for ever is tried again and again.
+    // Another thread holds this lock forever, so `try_lock` fails again and again.
     wakes_beside(|_| {
         let lock: &'static Mutex<()> = Box::leak(Box::default());
         core::mem::forget(lock.lock());
@@ -122,7 +123,7 @@ fn mailboxes() {
 
 #[test]
 fn calls_about_threads() {
-    // It is joined in the first round; afterwards its id is stale.
+    // The first round joins the thread. In all later rounds its id is stale.
     wakes_beside(|handle| {
         let ended = handle.create(&PLAIN, || 0).unwrap();
         move |handle| drop(handle.join(ended))
@@ -162,7 +163,7 @@ fn a_creation_that_is_repeated_until_it_succeeds() {
     });
 }
 
-/// A thread that waits now and then is not interrupted in between.
+/// A thread that waits from time to time does not yield between its waits.
 #[test]
 fn threads_that_take_turns_are_not_interrupted() {
     const ROUND: u64 = 60;
@@ -192,9 +193,9 @@ fn threads_that_take_turns_are_not_interrupted() {
     });
 }
 
-/// The calls of the documentation that never have to wait, by one thread, in a section without
-/// yields, many more than the budget. Meanwhile the thread holds a lock of the standard library,
-/// which another thread of the worker wants.
+/// One thread holds a lock of the standard library, for which another thread of its worker will
+/// wait. In a section without yields, the first thread makes many more calls than the budget
+/// allows. They are calls that never have to wait according to the documentation.
 fn keeps_its_lock<C: FnMut(&RuntimeHandle)>(prepare: impl Fn(&RuntimeHandle) -> C + Send + Copy + 'static) {
     with_one_worker(ManyToMany::new().most_stacks(8), |runtime, _| {
         let handle = runtime.handle();
@@ -232,12 +233,12 @@ fn a_section_without_yields() {
             receive.try_recv().unwrap();
         }
     });
-    // The first creations succeed, the others fail.
+    // The first creations succeed, and the other ones fail.
     keeps_its_lock(|_| |handle| drop(handle.spawn(&PLAIN, || ())));
     keeps_its_lock(|_| |_| this_thread::sleep(Duration::ZERO));
 }
 
-/// What a section delays happens at its end.
+/// A yield that a section postpones happens at the end of the section.
 #[test]
 fn sections_in_a_loop() {
     wakes_beside(|_| {
@@ -265,7 +266,8 @@ fn a_section_that_panics() {
     });
 }
 
-/// A section belongs to its thread: when the thread has to wait, the others yield as usual.
+/// A section belongs to its thread. While that thread waits in the section, the other threads yield
+/// as usual.
 #[test]
 fn a_wait_in_a_section() {
     wakes_beside(|_| {
@@ -273,7 +275,7 @@ fn a_wait_in_a_section() {
         let waits = this_thread::handle().unwrap().spawn(&PLAIN, move || {
             this_thread::without_yields(|| receive.recv().is_err());
         });
-        // It waits from now on, or as soon as it runs.
+        // After this yield the other thread waits, or will wait as soon as it runs.
         this_thread::yield_now();
         let me = this_thread::current().unwrap();
         move |handle| {

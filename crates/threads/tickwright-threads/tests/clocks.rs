@@ -1,4 +1,5 @@
-//! Threads of one runtime wait for threads of another runtime, which has another clock.
+//! Tests in which threads of one runtime wait for threads of another runtime, which has another
+//! clock.
 
 mod common;
 
@@ -12,10 +13,11 @@ use tickwright_threads::{Attributes, JoinError, Knobs, ManyToMany, Model, OneToO
 
 const PLAIN: Attributes = Attributes::new();
 const HOUR: Duration = Duration::from_secs(3600);
-/// Longer than any machine needs. A wait that takes longer counts as endless.
+/// A wait that takes longer than this time is treated as endless. No machine needs that much time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The models of the waiting threads: they differ in their clocks, and in how they sleep.
+/// Returns the models of the waiting threads, which differ in their clocks and in how their threads
+/// sleep.
 fn callers() -> Vec<(&'static str, Model)> {
     let one_to_one =
         ("one-to-one, standing", Model::OneToOne(OneToOne::new().clock(VirtualHost::new().monotonic())));
@@ -37,7 +39,7 @@ fn callers() -> Vec<(&'static str, Model)> {
     ]
 }
 
-/// A runtime whose clock is `clock`: M:N, where the system has it.
+/// Returns the settings of a runtime with this clock. The model is M:N if the system supports it.
 fn by(clock: impl Clock + 'static) -> Model {
     if cfg!(unix) {
         Model::ManyToMany(ManyToMany::new().workers(1).clock(clock))
@@ -46,8 +48,8 @@ fn by(clock: impl Clock + 'static) -> Model {
     }
 }
 
-/// In each model a thread joins a thread of `there` until the clock of `there` shows an instant.
-/// `then` moves that clock when the joiner waits, or is about to wait.
+/// In each model, a thread joins a thread of the runtime `there`, at most until the clock of
+/// `there` shows an instant. When the joiner waits, or is about to wait, `then` moves that clock.
 fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn()) {
     for (name, model) in callers() {
         // If the test fails, the runtimes are not dropped, because their threads would not end.
@@ -72,7 +74,7 @@ fn all_time_out(there: &Model, until: impl Fn(Instant) -> Instant, then: impl Fn
             0
         });
         begun.recv_timeout(PATIENCE).expect("begins");
-        // From here on the joiner waits, or will look at the clock later.
+        // From here on the joiner waits, or will read the clock before it waits.
         let mut said = None;
         while said.is_none() && !matches!(there.try_join(never), Err(JoinError::NotJoinable)) {
             said = ends.try_recv().ok();
@@ -113,8 +115,8 @@ fn a_join_by_a_clock_that_jumps() {
     all_time_out(&there, |now| now + HOUR, || clock.leap(HOUR));
 }
 
-/// A wait by another runtime's clock blocks neither the worker nor the threads that sleep by its
-/// own clock.
+/// A wait for a time of another runtime's clock blocks neither the worker nor the threads of the
+/// worker that sleep by their own clock.
 #[test]
 fn others_sleep_by_their_own_clock_meanwhile() {
     let host = VirtualHost::new();
@@ -139,7 +141,8 @@ fn others_sleep_by_their_own_clock_meanwhile() {
         })
         .unwrap();
     sleeps.wait();
-    // The clock moves several times, because the sleeper may begin after some of the moves.
+    // The clock is moved several times, because the sleeper can begin its sleep after some of the
+    // moves.
     while matches!(here.try_join(sleeper), Err(JoinError::Busy)) {
         host.advance(HOUR);
         std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! Behaviors of threads in every model. The tests of glibc, GNU Pth and NGPT require them; these
-//! tests are our own.
+//! Tests of the behavior of threads in every model. The test suites of glibc, GNU Pth and NGPT
+//! require the same behavior, but these tests are not copied from them.
 
 mod common;
 
@@ -196,7 +196,7 @@ fn detached_when_it_has_ended(runtime: &Runtime) {
     let id = runtime.create(&PLAIN, move || std::panic::resume_unwind(Box::new(held))).unwrap();
     gone(runtime);
     runtime.detach(id).unwrap();
-    // The joiner may still have its last instructions to run.
+    // The joiner has possibly not executed its last instructions yet.
     while runtime.join(id).is_err_and(|error| matches!(error, JoinError::NotJoinable)) {
         this_thread::yield_now();
     }
@@ -227,8 +227,8 @@ fn joining_oneself(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), linux::EDEADLK as usize);
 }
 
-/// Each thread of a ring joins the next one: at least one join reports the circle, and all threads
-/// end.
+/// Each thread of a ring joins the next thread. At least one join must report the circle, and all
+/// threads must end.
 fn circle(runtime: &Runtime, size: usize) {
     let ids = Arc::new(std::sync::Mutex::new(Vec::new()));
     let ready = Arc::new(Gate::default());
@@ -245,8 +245,8 @@ fn circle(runtime: &Runtime, size: usize) {
     }
     ready.open();
     gone(runtime);
-    // A thread whose join reported the circle has not joined its neighbor, so the neighbor's
-    // outcome is still there.
+    // A thread whose join reported the circle has not joined the next thread, so that thread can
+    // still be joined.
     let left: Vec<_> = ids.lock().unwrap().iter().map(|&id| runtime.join(id)).collect();
     let told = left.iter().filter(|outcome| outcome.is_ok()).count();
     assert!(told >= 1, "{left:?}");
@@ -335,7 +335,7 @@ fn a_panic_is_the_joiners(runtime: &Runtime) {
         other => panic!("{other:?}"),
     }
     assert_eq!(errno(runtime.join(id)), linux::ESRCH, "joined");
-    // The record is used again.
+    // The new thread uses the same record.
     let id = runtime.create(&PLAIN, || 5).unwrap();
     assert_eq!(runtime.join(id).unwrap(), 5);
 }
@@ -353,7 +353,7 @@ fn names(runtime: &Runtime) {
     gate.open();
     runtime.join(id).unwrap();
     let id = runtime.create(&PLAIN, || 0).unwrap();
-    // With NGPT's knobs each thread has a name.
+    // If NGPT's knobs are on, each thread has a name.
     let name = runtime.name(id);
     assert!(
         name.as_ref().is_none_or(|name| name.starts_with("unnamed.")),
@@ -472,7 +472,7 @@ fn the_registry_knows_who_runs(runtime: &Runtime) {
     assert_eq!((runtime.live(), runtime.threads()), (0, vec![]));
 }
 
-/// The first thread ends, and a thread that it has created joins it.
+/// A thread creates another thread and ends, and the other thread joins it.
 fn the_root_thread_is_joined_by_another(runtime: &Runtime) {
     let (tell, told) = mpsc::channel();
     let handle = runtime.handle();
@@ -543,8 +543,8 @@ fn handles_outlive_the_runtime(runtime: &Runtime) {
     assert_eq!(runtime.live(), 0);
 }
 
-/// A park may return without cause, but it does wait: on one worker the other thread runs
-/// meanwhile.
+/// Although a park can return spuriously, it must let other threads run: with one worker, the other
+/// thread runs during the park.
 #[test]
 #[cfg(unix)]
 fn a_park_leaves_the_worker_to_the_other_thread() {

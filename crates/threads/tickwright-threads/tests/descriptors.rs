@@ -1,4 +1,5 @@
-//! Several threads wait for one descriptor: the result does not depend on their workers.
+//! Tests in which several threads wait for the same descriptor. The result must not depend on
+//! whether they have the same worker.
 #![cfg(unix)]
 
 mod common;
@@ -24,7 +25,7 @@ fn spread() -> Attributes {
     Attributes::new().place(Place::Spread)
 }
 
-/// A pair of non-blocking streams.
+/// Returns a pair of non-blocking streams.
 fn pair() -> (Arc<UnixStream>, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
@@ -64,7 +65,7 @@ fn descriptors_wait(runtime: &Runtime) {
             }
         })
         .unwrap();
-    // Other threads of its worker go on.
+    // The other threads of its worker continue.
     let busy = runtime.create(&PLAIN, || (0..50).map(|_| this_thread::yield_now()).count()).unwrap();
     assert_eq!(runtime.join(busy).unwrap(), 50);
     for byte in 0..20 {
@@ -78,7 +79,8 @@ fn descriptors_wait(runtime: &Runtime) {
     assert_eq!(runtime.join(echo).unwrap(), 20);
 }
 
-/// A regular file is always ready, on threads of a runtime and on others, as for `poll`.
+/// A regular file is always ready, on threads of a runtime and on all other threads, as it is for
+/// `poll`.
 fn a_regular_file_is_always_ready(runtime: &Runtime) {
     let ready = || {
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
@@ -90,7 +92,8 @@ fn a_regular_file_is_always_ready(runtime: &Runtime) {
     assert_eq!(ready(), [const { Ok(()) }; 4]);
 }
 
-/// The reader goes on when data comes, and the writer when there is room: one after the other.
+/// A reader and a writer wait for the same stream. The reader continues when there is data, and
+/// later the writer continues when there is room.
 fn a_reader_and_a_writer(runtime: &Runtime) {
     for reader_first in [false, true] {
         let (ours, theirs) = pair();
@@ -131,7 +134,7 @@ fn several_readers(runtime: &Runtime) {
     }
 }
 
-/// Readers come and go in any order, and only one of them reads each letter.
+/// Readers come and go in any order, and each letter is read by only one reader.
 fn readers_come_and_go(runtime: &Runtime) {
     let (ours, mut theirs) = pair();
     let readers: Vec<_> = (0..4)

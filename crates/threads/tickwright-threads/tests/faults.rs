@@ -1,5 +1,5 @@
-//! Faults and signals: an overflow is reported with its thread's name. In all other cases the
-//! process behaves as if the library were not there.
+//! Tests of faults and signals. A stack overflow is reported with the name of its thread. In all
+//! other cases the process behaves as if it did not use the library.
 #![cfg(target_os = "linux")]
 #![cfg(unix)]
 
@@ -14,7 +14,7 @@ use tickwright_threads::{Attributes, LEAST_STACK, Model, OneToOne, Runtime, this
 const PLAIN: Attributes = Attributes::new();
 const WHAT: &str = "TICKWRIGHT_FAULT";
 
-/// Runs a test of this file in a process of its own. That process does what `what` says. If the
+/// Runs a test of this file in a separate process. `what` is the case that the process runs. If the
 /// process hangs, an alarm ends it.
 fn child(test: &str, what: &str) -> Output {
     let mut child = common::this_program();
@@ -22,7 +22,7 @@ fn child(test: &str, what: &str) -> Output {
     child.output().unwrap()
 }
 
-/// What this process has to do, if it is a child.
+/// Returns the case that this process must run, if it is a child.
 fn told() -> Option<String> {
     let what = std::env::var(WHAT).ok()?;
     // SAFETY: 1. A number.
@@ -65,7 +65,7 @@ fn end(status: i32) -> ! {
 fn an_overflow_names_its_thread_in_every_model() {
     if let Some(what) = told() {
         let runtime = common::start(model(&what));
-        // Other threads come and go, so alternate stacks are used again.
+        // Other threads come and go, so alternate stacks are reused.
         for _ in 0..40 {
             runtime.join(runtime.create(&PLAIN.name("brief"), || 1).unwrap()).unwrap();
         }
@@ -84,7 +84,7 @@ fn an_overflow_names_its_thread_in_every_model() {
 static CALLS: AtomicU32 = AtomicU32::new(0);
 static WHERE: AtomicUsize = AtomicUsize::new(0);
 
-/// The program's own handler. At its third call it makes the page accessible.
+/// The program's own handler. In its third call it makes the page accessible.
 extern "C" fn own(_: i32) {
     let mark = 0_u8;
     WHERE.store(core::ptr::from_ref(&mark).addr(), Ordering::SeqCst);
@@ -103,7 +103,7 @@ fn repair() {
     }
 }
 
-/// Maps a page that nobody may touch.
+/// Maps a page that cannot be accessed.
 fn page() -> usize {
     let (none, kind) = (core::ptr::null_mut(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: 1. The platform chooses the address of the mapping.
@@ -136,7 +136,8 @@ fn raise(signal: i32) {
     }
 }
 
-/// What the child does, with the library or without: both end in the same way.
+/// Runs the case in the child, with the library or without it. The process must end in the same way
+/// in both cases.
 fn fault(what: &str, runtime: Option<Runtime>) -> ! {
     let mut words = what.split(' ');
     let (how, before) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -163,7 +164,7 @@ fn fault(what: &str, runtime: Option<Runtime>) -> ! {
         "raise-often" => (0..20).for_each(|_| raise(libc::SIGBUS)),
         _ => (0..3).for_each(|_| touch(8)),
     }
-    // Checks, as far as a handler can, whether the handler has run on the thread's own stack.
+    // A handler can only guess from an address whether it runs on the thread's own stack.
     let mark = 0_u8;
     let near = WHERE.load(Ordering::SeqCst).abs_diff(core::ptr::from_ref(&mark).addr()) < 60_000;
     let own = before == "handled" && !near && CALLS.load(Ordering::SeqCst) > 0;
@@ -194,7 +195,8 @@ fn other_faults_end_as_without_the_library() {
 
 const BUFFER: usize = 24 << 10;
 
-/// A handler that requests no alternate stack, and needs more room than the least stack has.
+/// A handler that does not request the alternate stack, and that needs more room than the smallest
+/// stack has.
 extern "C" fn needs_room(_: i32) {
     let mut text = [0_u8; BUFFER];
     for at in (0..BUFFER).step_by(512) {
@@ -204,7 +206,7 @@ extern "C" fn needs_room(_: i32) {
     CALLS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A worker handles the program's signals like every kernel thread: on the stack that runs.
+/// On a worker, as on every kernel thread, the program's signal handlers run on the current stack.
 #[test]
 fn handlers_have_room_on_the_smallest_stacks() {
     if told().is_some() {
@@ -229,8 +231,8 @@ fn handlers_have_room_on_the_smallest_stacks() {
     assert_eq!(ended.status.code(), Some(80), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
-/// Suppose that an M:N thread starts a program. Since workers block no signals, the new program
-/// blocks only the signals that this program blocks.
+/// If an M:N thread starts a program, that program blocks only the signals that this program
+/// blocks, because workers block no signals.
 #[test]
 fn programs_that_an_mn_thread_starts_have_the_programs_signals() {
     let blocked = || {

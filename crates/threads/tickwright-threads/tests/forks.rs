@@ -1,4 +1,5 @@
-//! A thread of a runtime forks: which thread the child has, what the child may do, and how it ends.
+//! Tests in which a thread of a runtime forks: which thread exists in the child, what the child can
+//! do, and how it ends.
 #![cfg(unix)]
 
 mod common;
@@ -25,7 +26,7 @@ const MODELS: [(&str, Made); 6] = [
     ("portable", common::portable),
 ];
 
-/// Runs only one test of this file, in a process of its own.
+/// Runs only one test of this file, in a separate process.
 fn alone(test: &str) -> Output {
     common::this_program()
         .args([&format!("alone::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -69,8 +70,8 @@ fn a_child_writes_its_buffers_and_runs_handlers_of_exit() {
 mod alone {
     use super::*;
 
-    /// Describes where each thread of the child waits: the numbers of the system call, such as the
-    /// address of a futex. Also lists the mappings in which such addresses lie.
+    /// Describes where each thread of the child waits: the number and arguments of its system call,
+    /// for example the address of a futex. Also lists the mappings that contain such addresses.
     fn where_it_hangs(child: libc::pid_t) -> String {
         let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
         let tasks = std::fs::read_dir(format!("/proc/{child}/task")).into_iter().flatten().flatten();
@@ -81,7 +82,8 @@ mod alone {
         tasks.collect::<String>() + &read(format!("/proc/{child}/maps"))
     }
 
-    /// Returns how a child ended: its code, or 1000 plus a signal. A child that hangs is killed.
+    /// Waits for a child to end. Returns its exit code, or 1000 plus the number of the signal that
+    /// ended it. A child that hangs is killed.
     fn wait_for(child: libc::pid_t) -> usize {
         let began = Instant::now();
         let mut status = 0;
@@ -102,8 +104,8 @@ mod alone {
         usize::try_from(code).unwrap()
     }
 
-    /// Returns a body that forks. In the child the body runs `inside`; in the parent it returns how
-    /// the child ended.
+    /// Returns a body that forks. In the child the body runs `inside`, and in the parent it returns
+    /// how the child ended.
     fn forking(inside: impl FnOnce() -> usize + Send + 'static) -> impl FnOnce() -> usize + Send + 'static {
         || {
             // SAFETY: 1. The child makes only calls that this library allows in forked children,
@@ -130,7 +132,7 @@ mod alone {
     fn a_child_parks_sleeps_and_has_its_values() {
         for (name, model) in MODELS {
             let runtime = start(model());
-            // The forks follow at once, because the threads' creator may still hold locks.
+            // The threads fork as soon as they begin, when their creator can still hold locks.
             for _ in 0..100 {
                 let code = in_a_child(&runtime, || {
                     this_thread::park_timeout(Duration::from_micros(100));
@@ -165,7 +167,8 @@ mod alone {
         }
     }
 
-    /// Detached threads leave their stacks, if they are ours, in a list that all runtimes share.
+    /// If this library has allocated the stacks of detached threads, the stacks are added to a list
+    /// that all runtimes share.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn a_child_starts_a_runtime_while_others_end() {

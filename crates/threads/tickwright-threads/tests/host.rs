@@ -1,5 +1,5 @@
-//! What a runtime takes from the host, and what it gives back. Each test runs in a process of its
-//! own, because other tests would change the figures.
+//! Tests of the resources that a runtime takes from the host and gives back. Each test runs in a
+//! separate process, because other tests would change the numbers.
 #![cfg(target_os = "linux")]
 #![cfg(unix)]
 
@@ -22,7 +22,7 @@ const MODELS: [(&str, Made); 5] = [
     ("as ngpt", common::as_ngpt),
 ];
 
-/// Runs only one test of this file, in a process of its own.
+/// Runs only one test of this file, in a separate process.
 fn alone(test: &str) {
     let output = common::this_program()
         .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -35,7 +35,7 @@ fn alone(test: &str) {
     assert!(passed, "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Mappings and descriptors.
+/// Returns the number of mappings and the number of descriptors.
 fn taken() -> (usize, usize) {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     (maps.lines().count(), fs::read_dir("/proc/self/fd").unwrap().count())
@@ -105,7 +105,7 @@ mod alone {
         before
     }
 
-    /// The address space in use, in bytes.
+    /// Returns the size of the address space that is in use, in bytes.
     fn in_use() -> libc::rlim_t {
         let pages = fs::read_to_string("/proc/self/statm").unwrap();
         pages.split(' ').next().unwrap().parse::<libc::rlim_t>().unwrap() * 4096
@@ -205,13 +205,13 @@ mod alone {
                 yes(theirs.live() == 0 && theirs.threads().is_empty(), c"there are some")?;
                 yes(!theirs.is_registered(waits), c"it is there")?;
                 drop(theirs);
-                // Its own.
+                // The child can start a runtime of its own.
                 let new = Runtime::new(model()).map_err(|_| c"no new one")?;
                 let id = new.create(&PLAIN, || 3).map_err(|_| c"not created")?;
                 yes(new.join(id).is_ok_and(|value| value == 3), c"not joined")
             });
             assert_eq!(code, 7, "{name}");
-            // All of the parent's threads are still there.
+            // In the parent, all threads still exist.
             let runtime = runtime.unwrap();
             tell.send(()).unwrap();
             assert_eq!(runtime.join(waits).unwrap(), 1, "{name}");

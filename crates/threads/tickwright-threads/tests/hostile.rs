@@ -1,4 +1,4 @@
-//! Programs that do unexpected things. Each of them once broke a promise of the library.
+//! Tests with programs that do unexpected things. Each test once found a bug in the library.
 #![cfg(unix)]
 
 mod common;
@@ -29,7 +29,8 @@ for_each_model!(
 
 const PLAIN: Attributes = Attributes::new();
 
-/// A thread of the runtime joins for a while and gives up. Then a thread of no runtime joins.
+/// A thread of the runtime joins another thread with a time limit, and gives up. Then a thread that
+/// belongs to no runtime joins the other thread.
 fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
     let gate = Arc::new(Gate::default());
     let behind = Arc::clone(&gate);
@@ -49,13 +50,13 @@ fn a_joiner_that_gave_up_is_not_woken_for_another(runtime: &Runtime) {
     while matches!(runtime.try_join(id), Err(JoinError::Busy)) {
         this_thread::yield_now();
     }
-    // The joiner has claimed the thread, and soon waits.
+    // The joiner has claimed the thread, and will soon wait.
     std::thread::yield_now();
     gate.open();
     assert_eq!(joined.join().unwrap(), 42);
 }
 
-/// Its drop panics with another bomb as the payload.
+/// A value whose drop panics. The payload of the panic is another such value.
 struct Bomb(usize, Arc<AtomicUsize>);
 
 impl Drop for Bomb {
@@ -122,7 +123,7 @@ fn values_that_make_themselves_for_ever(runtime: &Runtime) {
     let id = runtime.create(&PLAIN, rise(&drops)).unwrap();
     assert_eq!(runtime.join(id).unwrap(), 3);
     assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
-    // The same test on a thread of no runtime.
+    // The same test on a thread that belongs to no runtime.
     let drops = Arc::new(AtomicUsize::new(0));
     assert_eq!(std::thread::spawn(rise(&drops)).join().unwrap(), 3);
     assert_eq!(drops.load(Ordering::SeqCst), tickwright_threads::DROP_ROUNDS);
@@ -219,7 +220,8 @@ fn a_thread_variable_that_joins_its_own_thread(_: &Runtime) {
     }
 }
 
-/// A worker sleeps until a descriptor is ready, and other work comes at the same moment.
+/// A worker sleeps until a descriptor is ready, and gets other work at the moment when the
+/// descriptor becomes ready.
 fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     for _ in 0..200 {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
@@ -247,11 +249,12 @@ fn a_descriptor_that_is_ready_when_other_work_comes(runtime: &Runtime) {
     }
 }
 
-/// The start of a runtime waits for its kernel threads, and consumes no wake-up of the caller.
+/// The start of a runtime waits for the runtime's kernel threads. That wait must not consume a
+/// wake-up of the caller.
 #[test]
 fn an_unpark_before_a_runtime_starts_is_kept() {
     for model in [common::one_to_one(), common::two_workers()] {
-        // It depends on the machine whether the start waits at all, so it is repeated.
+        // The test is repeated, because the start does not wait every time.
         for _ in 0..20 {
             std::thread::current().unpark();
             let runtime = common::start(model.clone());
@@ -261,8 +264,8 @@ fn an_unpark_before_a_runtime_starts_is_kept() {
     }
 }
 
-/// A thread that was placed behind a thread that never yields is begun by the other worker, which
-/// sleeps.
+/// A thread is created on the worker of a thread that never yields. The other worker, which sleeps,
+/// must begin it.
 #[test]
 fn a_new_thread_behind_one_that_spins() {
     for model in [common::two_workers(), common::as_ngpt()] {
@@ -280,12 +283,13 @@ fn a_new_thread_behind_one_that_spins() {
                 })
                 .unwrap();
             spins.wait();
-            // This is longer than an idle worker searches.
+            // This is longer than the search of a worker without work.
             let now = std::time::Instant::now();
             while now.elapsed() < Duration::from_millis(2) {
                 std::thread::yield_now();
             }
-            // The threads start by turns at the spinner's worker and at the other worker.
+            // The new threads are created alternately on the spinner's worker and on the other
+            // worker.
             let behind = runtime.create(&PLAIN, || 4).unwrap();
             assert_eq!(runtime.join(behind).unwrap(), 4);
             stop.open();
@@ -318,7 +322,7 @@ fn a_join_across_models_blocks_no_worker() {
     assert_eq!(many.join(joiner).unwrap(), 1);
 }
 
-/// A clock that can be set. It notifies nobody, so sleepers have to look at it often.
+/// A clock that can be set. It notifies no thread, so a sleeper must read it often.
 #[derive(Debug)]
 struct Set(Arc<AtomicU64>);
 
@@ -373,7 +377,7 @@ fn the_platform_knows_the_names_of_its_threads() {
     assert_eq!(named.unwrap().join().unwrap(), "a name of more \n");
 }
 
-/// Runs `body` in a child process, and returns what it returns; 0 if it does not end.
+/// Runs `body` in a child process. Returns the result of `body`, or 0 if it does not end.
 fn in_a_child(body: impl FnOnce() -> i32) -> i32 {
     let mut status = 0;
     // SAFETY: 1. The child runs `body` on this thread alone, and ends at once.
@@ -413,7 +417,7 @@ fn in_a_forked_child_nobody_is_waited_for() {
     }
 }
 
-/// Its drop calls the runtime, then panics.
+/// A value whose drop calls the runtime and then panics.
 struct Asks(RuntimeHandle);
 
 impl Drop for Asks {

@@ -1,5 +1,5 @@
-//! Workers without work: which worker begins the threads that wait, and what a wait leaves behind
-//! after its end.
+//! Tests of workers without work: which worker begins waiting threads, and that the time-out of an
+//! earlier wait has no later effect.
 #![cfg(unix)]
 
 mod common;
@@ -13,7 +13,7 @@ use tickwright::time::VirtualHost;
 use tickwright_threads::{Attributes, ManyToMany, Model, this_thread};
 
 const PLAIN: Attributes = Attributes::new();
-/// Longer than a test may take: after this time the test fails, instead of spinning for ever.
+/// After this time a test fails, instead of spinning forever.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
 /// Spins without a switch until `is_so` returns true. Returns false if that took too long.
@@ -28,15 +28,16 @@ fn spin_until(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// There are three workers. A thread that never yields creates two threads, the second one while
-/// the first notified worker searches. That worker takes the first new thread, which never yields
-/// either. So the third worker must take the second new thread.
+/// There are three workers. A thread that never yields creates two threads. It creates the second
+/// thread while the worker that was notified of the first thread searches. That worker takes the
+/// first new thread, which never yields either. Therefore the third worker must take the second new
+/// thread.
 #[test]
 fn a_helper_that_has_work_leaves_the_rest_to_another() {
     let runtime = common::start(Model::ManyToMany(ManyToMany::new().workers(3)));
     for pause in (0..40).map(|round| Duration::from_micros(10 * round)) {
-        // This is longer than an idle worker searches. The round is hard if all workers but one
-        // sleep without a limit.
+        // This is longer than the search of a worker without work. A round is a hard test if all
+        // workers except one sleep without a limit.
         std::thread::sleep(Duration::from_millis(2));
         let (handle, begun) = (runtime.handle(), Arc::new(AtomicUsize::new(0)));
         let creator = runtime.create(&PLAIN, move || {
@@ -58,8 +59,8 @@ fn a_helper_that_has_work_leaves_the_rest_to_another() {
     }
 }
 
-/// A thread is woken before its time-out, and parks again without a limit. When the old time-out
-/// comes, it does not end this park.
+/// A thread is woken before its time-out, and parks again without a limit. The old time-out must
+/// not end the second park.
 #[test]
 fn an_old_time_out_ends_no_later_wait() {
     let host = VirtualHost::new();
@@ -77,8 +78,8 @@ fn an_old_time_out_ends_no_later_wait() {
             0
         })
         .unwrap();
-    // Each of these threads runs on the same worker, behind the thread that parks. So that thread
-    // has parked when they have ended.
+    // Each of these threads runs on the same worker, after the thread that parks. When they have
+    // ended, that thread has therefore parked.
     let after_it = || runtime.join(runtime.create(&PLAIN, || 0).unwrap()).unwrap();
     after_it();
     runtime.unpark(parks).unwrap();
@@ -90,8 +91,8 @@ fn an_old_time_out_ends_no_later_wait() {
         0
     });
     host.advance(Duration::from_secs(3));
-    // The worker handles all times that have come at once, and this one is later than the old
-    // time-out.
+    // A worker wakes all sleepers whose time has come together, and this sleep ends later than the
+    // old time-out.
     runtime.join(sleeps.unwrap()).unwrap();
     assert_eq!(step.load(Ordering::SeqCst), 2, "ended by an old time-out");
     runtime.unpark(parks).unwrap();

@@ -1,6 +1,6 @@
-//! Every function of the library works in the last moments of a thread and of a process. These
-//! moments are the destructors of `thread_local!` variables, then those of the platform's keys, and
-//! the handlers of `exit`.
+//! Tests that every function of the library works in the last moments of a thread and of a process:
+//! in destructors of `thread_local!` variables, in later destructors of the platform's keys, and in
+//! handlers of `exit`.
 #![cfg(unix)]
 
 mod common;
@@ -31,7 +31,7 @@ const MODELS: [(&str, Made); 6] = [
     ("portable", common::portable),
 ];
 
-/// What threads do at their end. Each deed records that it was done.
+/// A function that threads call at their end. Each such deed records that it was done.
 type Deed = fn(&RuntimeHandle);
 
 const DEEDS: [(&str, Deed); 13] = [
@@ -92,7 +92,7 @@ fn all_deeds(handle: &RuntimeHandle) {
     assert_eq!(own.run(|| 3).unwrap(), 3);
 }
 
-/// Its drop does all deeds.
+/// A value whose drop does all deeds.
 struct Last(RuntimeHandle);
 
 impl Drop for Last {
@@ -107,8 +107,8 @@ thread_local! {
 
 static HANDLE: AtomicPtr<RuntimeHandle> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The number of rounds of key destructors. After the second round the standard library's own
-/// variables are gone.
+/// The number of rounds of key destructors. After the second round the standard library has
+/// destroyed its own variables.
 const ROUNDS: usize = 3;
 
 extern "C" fn key_ends(value: *mut c_void) {
@@ -133,7 +133,7 @@ fn set_key(round: usize) {
     assert_eq!(unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(round)) }, 0);
 }
 
-/// Runs the second half of a test in a process of its own, and checks that all its deeds were done.
+/// Runs the second half of a test in a separate process, and checks that all its deeds were done.
 fn in_a_process(test: &str, deeds: usize) {
     let output = common::this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -150,7 +150,7 @@ fn is_child() -> bool {
     std::env::var_os("TICKWRIGHT_PART").is_some()
 }
 
-/// Ends the process if it hangs.
+/// Sets an alarm that ends the process if it hangs.
 fn within_a_minute() {
     // SAFETY: 1. The argument is a number of seconds.
     unsafe { libc::alarm(60) };
@@ -160,7 +160,7 @@ fn say() {
     println!("done {}", DONE.load(Ordering::SeqCst));
 }
 
-/// Runs the deeds on threads of each model, and on a thread that no runtime knows.
+/// Runs the deeds on threads of each model, and on a thread that belongs to no runtime.
 fn for_each_thread(prepare: fn(&RuntimeHandle), rounds: usize) {
     within_a_minute();
     for (_, model) in MODELS {
@@ -174,8 +174,8 @@ fn for_each_thread(prepare: fn(&RuntimeHandle), rounds: usize) {
             this_thread::sleep(Duration::from_nanos(1));
         });
         foreign.join().unwrap();
-        // This runtime is one-to-one. In other models the threads end together with the runtime's
-        // own threads. By then those cannot wait for other threads.
+        // This runtime is one-to-one. In the M:N model, these destructors run when the runtime's
+        // own kernel threads end, and at that time they cannot wait for other threads.
         let other = start(common::one_to_one());
         let inner = other.handle();
         HANDLE.store(Box::into_raw(Box::new(other.handle())), Ordering::SeqCst);
@@ -187,7 +187,7 @@ fn for_each_thread(prepare: fn(&RuntimeHandle), rounds: usize) {
         drop(runtime);
         drop(other);
     }
-    // All threads are detached or joined, and only their destructors may still run.
+    // All threads are detached or joined, and only their destructors can still be running.
     while DONE.load(Ordering::SeqCst) < MODELS.len() * 2 * rounds * DEEDS.len() {
         std::thread::yield_now();
     }

@@ -1,5 +1,5 @@
-//! Wrong requests, exhausted resources, and errors in the middle of a call: each has a defined
-//! result.
+//! Tests that wrong requests, exhausted resources, and errors in the middle of a call have a
+//! defined result.
 #![cfg(unix)]
 
 mod common;
@@ -99,8 +99,8 @@ fn each_knob_by_itself() {
     }
 }
 
-/// Creations reach the bound on stacks: the first one beyond it returns an error. The threads that
-/// were created can be joined, and afterwards there is room again.
+/// Threads are created up to the bound on stacks. The next creation returns an error. The created
+/// threads can be joined, and afterwards a creation succeeds again.
 fn out_of_stacks(settings: ManyToMany, inside: bool) {
     let runtime = start(Model::ManyToMany(settings.most_stacks(20)));
     let handle = runtime.handle();
@@ -145,8 +145,8 @@ fn stacks_run_out_in_the_middle() {
     }
 }
 
-/// Creators on other workers, and stacks of other sizes, can use the stacks that the threads of one
-/// worker have left.
+/// If threads of one worker have ended, creators on other workers can use their stacks, and threads
+/// with stacks of other sizes can use their room.
 #[test]
 fn stacks_that_nobody_uses_are_there_for_all() {
     const MOST: usize = 8;
@@ -169,21 +169,21 @@ fn stacks_that_nobody_uses_are_there_for_all() {
     let large = Attributes::new().stack(256 << 10);
     for _ in 0..3 {
         let handle = runtime.handle();
-        // The creator has one of the stacks.
+        // The creator itself uses one of the stacks.
         assert_eq!(runtime.run(move || all(&handle, MOST - 1, &PLAIN)).unwrap(), MOST - 1);
         assert_eq!(all(&runtime, MOST, &PLAIN), MOST);
         assert_eq!(all(&runtime, MOST, &large), MOST);
     }
 }
 
-/// A creator reserves a stack for its thread. Another worker takes that thread, and begins it on a
-/// stack of its own. While the creator keeps its own worker busy, creators elsewhere must be able
-/// to use the reserved stack.
+/// A creator reserves a stack for its new thread. Another worker takes that thread, and begins it
+/// on one of its own stacks. While the creator keeps its worker busy, creators on other workers
+/// must be able to use the reserved stack.
 #[test]
 fn a_stack_reserved_for_a_thread_that_was_taken_is_there_for_all() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2).most_stacks(3)));
     let handle = runtime.handle();
-    // These are dropped before the runtime, also when this test fails.
+    // These values are dropped before the runtime, even if the test fails.
     let (door, begun) = (Doorkeeper::new(), Doorkeeper::new());
     let (taken, at, seen) = (door.gate(), door.gate(), begun.gate());
     let creator = runtime.create(&PLAIN, move || {
@@ -221,8 +221,8 @@ fn what_the_platform_refuses_is_named() {
     assert_eq!(none.errno(), libc::EAGAIN);
 }
 
-/// The same test when the platform has no more memory: with a limit on the address space, in a
-/// process of its own.
+/// The same test, but the platform runs out of memory. It runs in a separate process with a limit
+/// on the address space.
 #[test]
 fn the_platform_runs_out_in_the_middle() {
     if !is_child("platform") {
@@ -251,8 +251,8 @@ fn the_platform_runs_out_in_the_middle() {
         let ended = created.into_iter().all(|id| matches!(runtime.join(id), Ok(1)));
         let live = runtime.live();
         restore_address_space(before);
-        // The platform has refused either the stack, or the few bytes for the other data of a
-        // thread.
+        // The platform has refused memory either for the stack, or for the few bytes of a thread's
+        // other data.
         let expected = if matches!(error, CreateError::OutOfMemory) { libc::ENOMEM } else { libc::EAGAIN };
         assert_eq!(error.errno(), expected, "{error}");
         assert!(!error.to_string().contains("ulimit -u"), "threads are not what ran out: {error}");
@@ -279,7 +279,7 @@ fn is_child(part: &str) -> bool {
     std::env::var("TICKWRIGHT_PART").is_ok_and(|set| set == part)
 }
 
-/// Runs one test of this file in a process of its own.
+/// Runs one test of this file in a separate process.
 fn child(test: &str, part: &str) -> std::process::Output {
     common::this_program()
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -311,7 +311,7 @@ fn an_overflow_names_the_thread() {
     );
 }
 
-/// A fault that is no overflow goes to the handler that was set before.
+/// A fault that is not an overflow is passed to the handler that was set before.
 #[test]
 fn another_fault_is_passed_on() {
     if is_child("fault") {
@@ -328,8 +328,8 @@ fn another_fault_is_passed_on() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("overflowed"));
 }
 
-/// The child has only the thread that forked, which no runtime knows there. When that thread ends,
-/// the child ends too.
+/// The only thread in the child is the thread that forked, which belongs to no runtime there. When
+/// that thread ends, the child ends, too.
 #[test]
 fn a_thread_forks() {
     if is_child("fork") {
@@ -360,7 +360,7 @@ fn a_thread_forks() {
             let mut status = 0;
             // SAFETY: 1. `pid` is our child, and `status` may be written.
             unsafe { libc::waitpid(pid, &raw mut status, 0) };
-            // The parent goes on.
+            // The parent's thread continues normally.
             this_thread::yield_now();
             handle.unpark(waiting).unwrap();
             assert_eq!(handle.join(waiting).unwrap(), 5);
@@ -372,8 +372,8 @@ fn a_thread_forks() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A thread that never yields keeps its worker busy. Other workers take the threads that wait
-/// behind it to begin, and the threads on other workers go on.
+/// A thread that never yields keeps its worker busy. Other workers begin the threads that wait to
+/// begin at this worker, and the threads on other workers continue.
 #[test]
 fn a_spinning_thread_keeps_its_worker_alone() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
@@ -427,7 +427,7 @@ fn who_yields_lets_all_others_go_on() {
     assert!(counts.iter().all(|count| (98..=102).contains(count)), "{counts:?}");
 }
 
-/// Threads that have begun continue to run while each new thread creates another one.
+/// Threads that have begun continue to run while each new thread creates another thread.
 #[test]
 fn new_threads_do_not_starve_others() {
     let runtime = start(Model::ManyToMany(many()));
@@ -483,7 +483,7 @@ fn time_by_command() {
         assert_eq!(told.recv(), Ok(Instant::from_nanos(1_001_024)));
         host.advance(Duration::from_millis(4));
         assert_eq!(told.recv(), Ok(Instant::from_nanos(5_001_024)));
-        // The clock ends a timed join of another thread of the runtime.
+        // A thread of the runtime joins another thread with a time limit, which the clock reaches.
         let handle = runtime.handle();
         let joiner = runtime.create(&PLAIN, move || {
             usize::from(matches!(
@@ -508,7 +508,7 @@ fn a_runtime_that_ends_waits_for_its_threads() {
             runtime
                 .create(&PLAIN, move || {
                     this_thread::sleep(Duration::from_micros(100));
-                    // Threads of the runtime may create, even while it closes.
+                    // Threads of the runtime can create threads even while the runtime closes.
                     let last = Arc::clone(&ended);
                     let body = move || {
                         this_thread::yield_now();
@@ -571,7 +571,7 @@ fn thousands_alive_together() {
     assert_eq!(begun.unwrap(), 5000);
 }
 
-/// Wake-ups across workers: two threads on different workers wake each other by turns.
+/// Two threads on different workers wake each other alternately.
 #[test]
 fn ping_pong_across_workers() {
     let runtime = start(Model::ManyToMany(ManyToMany::new().workers(2)));
@@ -600,7 +600,7 @@ fn ping_pong_across_workers() {
                     this_thread::park();
                 }
                 turn.store(2 * i + 2, Ordering::SeqCst);
-                // The last wake-up may find that its thread has gone.
+                // The last wake-up can find that the other thread has already ended.
                 drop(second.unpark(first));
             }
             0
@@ -610,7 +610,8 @@ fn ping_pong_across_workers() {
     assert_eq!(runtime.join(first).unwrap() + runtime.join(other).unwrap(), 0);
 }
 
-/// A runtime treats the ids of another runtime's threads as stale, whatever the two models are.
+/// A runtime treats the ids of another runtime's threads as stale, whatever the models of the two
+/// runtimes are.
 #[test]
 fn ids_of_another_runtime_name_no_thread() {
     let models: [fn() -> Model; 3] = [common::one_to_one, common::own_stacks, common::one_worker];

@@ -1,5 +1,5 @@
-//! Threads and the locks of their creators, which are locks of the standard library. No model may
-//! hold a lock of its own while it waits for a user's lock.
+//! Tests in which creators hold locks of the standard library, and new threads take these locks. No
+//! model is allowed to hold a lock of its own while it waits for a lock of the user.
 
 mod common;
 
@@ -12,7 +12,8 @@ for_each_model!(creating_under_a_lock, hand_over_hand, a_body_that_is_not_run_is
 
 const PLAIN: Attributes = Attributes::new();
 
-/// The new thread locks the creator's lock at once. Its creation does not wait for that.
+/// The new thread at once waits for a lock that its creator holds. The creation must not wait for
+/// the thread.
 fn creating_under_a_lock(runtime: &Runtime) {
     let door = Arc::new(Mutex::new(0));
     for round in 0..20 {
@@ -25,14 +26,14 @@ fn creating_under_a_lock(runtime: &Runtime) {
     }
 }
 
-/// Each of twenty threads waits for its own lock, which is unlocked when the thread before it has
+/// Each of twenty threads waits for its own lock, which is released when the previous thread has
 /// ended.
 fn hand_over_hand(runtime: &Runtime) {
     let order = Arc::new(AtomicUsize::new(0));
     let doors: Vec<_> = (0..20).map(|_| Arc::new(Mutex::new(()))).collect();
     let held: Vec<_> = doors.iter().map(|door| door.lock().unwrap()).collect();
-    // A lock that is not the runtime's blocks a worker, and the workers are few. So only one thread
-    // at a time waits for such a lock.
+    // A thread that waits for a lock of the standard library blocks its worker, and there are few
+    // workers. Therefore only one thread at a time waits for such a lock.
     for (i, guard) in held.into_iter().enumerate() {
         let (door, order) = (Arc::clone(&doors[i]), Arc::clone(&order));
         let id = runtime
@@ -50,7 +51,7 @@ struct Notes(Runtime, Arc<AtomicUsize>);
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        // A drop may call any function of a runtime.
+        // A drop is allowed to call any function of a runtime.
         let id = self.0.create(&PLAIN, || 1).unwrap();
         self.1.fetch_add(self.0.join(id).unwrap(), Ordering::SeqCst);
     }
@@ -65,7 +66,7 @@ fn a_body_that_is_not_run_is_dropped_without_a_lock(runtime: &Runtime) {
     });
     assert!(refused.is_err());
     assert_eq!(dropped.load(Ordering::SeqCst), 1);
-    // The thread also drops a body that was run.
+    // The thread also drops its body after it has run.
     let notes = Notes(common::start(common::one_to_one()), Arc::clone(&dropped));
     let id = runtime
         .create(&PLAIN, move || {

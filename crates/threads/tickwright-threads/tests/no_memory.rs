@@ -1,6 +1,6 @@
-//! Each allocation of a creation fails in turn: the creation returns an error or succeeds, and
-//! nothing else changes. This program runs without the test harness, which allocates on a thread of
-//! its own.
+//! Lets each allocation of a thread creation fail, one after the other. The creation must return an
+//! error or succeed, and nothing else must change. This program does not use the test harness,
+//! because the harness allocates on its own thread.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tickwright_threads::{Attributes, CreateError, Model, Place, RuntimeHandle, this_thread};
 
-/// The number of allocations that are granted; below 0 all are granted.
+/// The number of allocations that still succeed. If it is negative, all allocations succeed.
 static GRANTED: AtomicI64 = AtomicI64::new(-1);
 
 fn grant() -> bool {
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Sparing {
 #[global_allocator]
 static SPARING: Sparing = Sparing;
 
-/// Grants n allocations, to all threads, while a closure runs.
+/// Lets only `grants` allocations, counted over all threads, succeed while a closure runs.
 fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
     GRANTED.store(grants, Ordering::SeqCst);
     let result = run();
@@ -56,8 +56,8 @@ fn with_grants<R>(grants: i64, run: impl FnOnce() -> R) -> R {
 
 type Made = fn() -> Model;
 
-/// The models under test, without the portable back end. There each stack is a thread of the
-/// standard library, which ends the process if it has no memory.
+/// The models under test. The portable back end is not included, because each of its stacks is a
+/// thread of the standard library, which ends the process if there is no memory.
 const MODELS: [(&str, Made); 5] = [
     ("one-to-one", common::one_to_one),
     ("own stacks", common::own_stacks),
@@ -68,7 +68,8 @@ const MODELS: [(&str, Made); 5] = [
 
 const MOST: i64 = 40;
 
-/// Creates a thread with 0, 1, 2, ... grants. Returns the least number that suffices.
+/// Creates a thread with 0, 1, 2, ... successful allocations. Returns the smallest number with
+/// which the creation succeeds.
 fn each_allocation_in_turn(name: &str, handle: &RuntimeHandle, attributes: &Attributes) -> i64 {
     let held = Arc::new(());
     let mut suffices = None;
@@ -89,7 +90,8 @@ fn each_allocation_in_turn(name: &str, handle: &RuntimeHandle, attributes: &Attr
     suffices.unwrap_or_else(|| panic!("{name}: {MOST} allocations do not suffice"))
 }
 
-/// Creates waiting threads without any grant, until a creation is refused. Then all of them end.
+/// Creates waiting threads while all allocations fail, until a creation returns an error. Then all
+/// these threads end.
 fn as_many_as_there_is_room_for(name: &str, handle: &RuntimeHandle) {
     let door = common::Doorkeeper::new();
     let mut created = Vec::with_capacity(1000);
@@ -109,7 +111,8 @@ fn as_many_as_there_is_room_for(name: &str, handle: &RuntimeHandle) {
 }
 
 fn main() {
-    // Elsewhere the standard library starts the threads, and ends the process without memory.
+    // On platforms other than Unix the standard library starts the threads, and ends the process if
+    // there is no memory.
     if cfg!(not(unix)) {
         return println!("no_memory: skipped: this system's creations end the process");
     }
@@ -119,13 +122,13 @@ fn main() {
 
 fn creations_are_refused_or_succeed() {
     for (name, model) in MODELS {
-        // In this build stacks are threads of the standard library, which aborts if it has no
-        // memory for one.
+        // In this build each stack is a thread of the standard library, which ends the process if
+        // there is no memory for it.
         if cfg!(tickwright_portable) && matches!(model(), Model::ManyToMany(_)) {
             continue;
         }
-        // Each way gets a runtime of its own, because it need not allocate again what an earlier
-        // way has allocated.
+        // Each case uses a new runtime, because a runtime does not allocate again what it has
+        // allocated in an earlier case.
         for attributes in [
             Attributes::new(),
             Attributes::new().name("with a name"),

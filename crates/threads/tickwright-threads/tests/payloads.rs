@@ -1,4 +1,5 @@
-//! The payload of a panic is dropped where its drop may wait: never on a worker's own stack.
+//! Tests that the payload of a panic is never dropped on a worker's own stack, because its drop is
+//! allowed to wait.
 #![cfg(unix)]
 
 mod common;
@@ -25,7 +26,8 @@ impl Drop for Payload {
     }
 }
 
-/// The panic and the detach happen at all distances of up to some microseconds.
+/// A panic and a detach of the same thread happen at nearly the same time, with all differences of
+/// up to some microseconds.
 #[test]
 fn a_thread_panics_and_is_detached_meanwhile() {
     const ROUNDS: u64 = 500;

@@ -1,5 +1,6 @@
-//! Schedulers and shards whose callbacks wait on threads of an M:N runtime. The scheduler tells the
-//! threads of one worker apart. While a cancel waits, other threads use the worker.
+//! Tests of schedulers and shards whose callbacks run and wait on threads of an M:N runtime. A
+//! scheduler distinguishes the threads of one worker. While a cancel waits, the worker runs other
+//! threads.
 #![cfg(unix)]
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,7 +41,7 @@ impl Stage {
     }
 }
 
-/// Opens the gate however the test ends, because the runtime's drop waits for its threads.
+/// Opens the gate even if the test fails, because dropping the runtime waits for its threads.
 struct Opens(Arc<Stage>);
 
 impl Drop for Opens {
@@ -49,7 +50,7 @@ impl Drop for Opens {
     }
 }
 
-/// A thread on the same worker, which opens the gate after ten turns.
+/// Returns the body of a thread on the same worker, which opens the gate after ten yields.
 fn neighbour(stage: &Arc<Stage>) -> impl FnOnce() + Send + 'static {
     let stage = Arc::clone(stage);
     move || {
@@ -77,7 +78,7 @@ fn a_thread_is_not_taken_for_the_callback_of_another_on_its_worker() {
             assert!(matches!(scheduler.cancel_sync(firing.id), Err(WouldDeadlock)));
             assert!(matches!(scheduler.try_cancel(firing.id), Cancelled::Running { here: true }));
             acts.act();
-            // This holds even after other threads of the worker have run.
+            // The result is still true after other threads of the worker have run.
             assert!(scheduler.within_callback());
             Next::Again
         };
@@ -144,8 +145,9 @@ fn a_shard_tells_threads_of_one_worker_apart() {
     }
 }
 
-/// The loop of a C program is told from the other threads of its worker, where the scheduler knows
-/// of them: a library of C that has its own copy of `tickwright` does not.
+/// A scheduler distinguishes the loop of a C program from the other threads of its worker. This
+/// works only if the scheduler and the runtime use the same copy of `tickwright`. A C library with
+/// its own copy cannot distinguish them.
 #[test]
 fn a_loop_that_sleeps_is_told_from_others_on_its_worker() {
     let runtime = runtime(1);

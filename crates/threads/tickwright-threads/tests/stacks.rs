@@ -1,5 +1,5 @@
-//! The stacks of threads as the platform sees them: the size, the guard, and whether a stack is
-//! used again.
+//! Tests of threads' stacks as the platform reports them: the size, the guard, and whether a stack
+//! is reused.
 #![cfg(target_os = "linux")]
 #![cfg(unix)]
 
@@ -10,13 +10,15 @@ use std::fs;
 
 use tickwright_threads::{Attributes, Runtime, this_thread};
 
-// The list leaves out the portable back end, whose stacks are as large as the platform makes them.
+// The list does not include the portable back end, because the platform determines the size of its
+// stacks.
 for_each_model! { @models [a_guard_is_there_when_it_is_asked_for sizes_are_those_asked_for]
 one_to_one own_stacks fresh_stacks one_worker two_workers three_workers as_ngpt }
 
 const PLAIN: Attributes = Attributes::new();
 
-/// The access rights at an address, such as `rw-p` or `---p`; `None` if nothing is mapped there.
+/// Returns the access rights at an address, such as `rw-p` or `---p`, or `None` if nothing is
+/// mapped there.
 fn rights(at: usize) -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().find_map(|line| {
@@ -55,8 +57,8 @@ fn sizes_are_those_asked_for(runtime: &Runtime) {
     for pages in [5, 16, 100, 1000] {
         let bytes = pages * 4096;
         let least = in_a_thread(runtime, &PLAIN.stack(bytes - 1).guard(0), |stack| stack.len());
-        // The platform's own data may lie on the stack, and glibc's cache returns stacks that are
-        // up to four times as large.
+        // The platform's own data can be on the stack, and glibc's cache can return a stack of up
+        // to four times the requested size.
         let most = 4 * bytes.max(libc::PTHREAD_STACK_MIN);
         assert!((bytes - 4096..=most).contains(&least), "{pages} pages: {least}");
     }
@@ -72,7 +74,8 @@ fn a_recycled_stack_is_the_same_sixteen_times() {
     assert!(all.iter().all(|&at| at == all[0]), "{all:x?}");
 }
 
-/// A thread with another size takes another stack, and two threads at a time have two stacks.
+/// A thread with another stack size uses another stack, and two threads that exist at the same time
+/// have two stacks.
 #[test]
 fn a_recycled_stack_is_nobody_elses() {
     let runtime = common::start(common::own_stacks());
@@ -101,7 +104,7 @@ fn kernel_threads_show_the_beginning_of_their_name() {
     }
 }
 
-/// A thread with the default size never gets a stack that was made for another size.
+/// A thread with the default size never gets a stack that was allocated for another size.
 #[test]
 fn a_stack_of_another_size_is_kept_for_nobody() {
     for model in [common::one_worker(), common::two_workers(), common::as_ngpt()] {

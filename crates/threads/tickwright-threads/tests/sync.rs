@@ -1,4 +1,4 @@
-//! Locks, condition variables, mailboxes and thread-local values, in every model.
+//! Tests of locks, condition variables, mailboxes and thread-local values, in every model.
 
 mod common;
 
@@ -31,7 +31,7 @@ for_each_model!(
 
 const PLAIN: Attributes = Attributes::new();
 
-/// Each of twenty threads waits for its own lock, which its predecessor opens.
+/// Each of twenty threads waits for its own lock, which the previous thread releases.
 fn twenty_hand_a_lock_over(runtime: &Runtime) {
     let turns: Arc<Vec<(Mutex<bool>, Condvar)>> =
         Arc::new((0..=20).map(|_| (Mutex::new(false), Condvar::new())).collect());
@@ -204,7 +204,8 @@ fn a_letter_that_does_not_come(runtime: &Runtime) {
     drop(to);
 }
 
-/// A thread of this model, one of another model and one of no runtime send letters to each other.
+/// A thread of this model, a thread of another model, and a thread that belongs to no runtime send
+/// letters to each other.
 fn inside_and_outside_meet(runtime: &Runtime) {
     let other = common::start(common::another());
     let (to_first, first) = unbounded::<usize>();
@@ -219,7 +220,7 @@ fn inside_and_outside_meet(runtime: &Runtime) {
     drop(to_first);
     assert_eq!(runtime.join(one).unwrap(), 50);
     assert_eq!(other.join(two).unwrap(), 50);
-    // A thread of the other runtime joins a thread of this one.
+    // A thread of the other runtime joins a thread of this runtime.
     let handle = runtime.handle();
     let id = runtime.create(&PLAIN, || 6).unwrap();
     assert_eq!(other.run(move || handle.join(id).unwrap()).unwrap(), 6);
@@ -239,7 +240,7 @@ fn first_hops(
 
 use first_hops as second_hops;
 
-/// Only `park` takes a wake-up by `unpark`, whatever else the thread waits for in between.
+/// Only `park` consumes a wake-up by `unpark`. Other waits in between do not.
 fn a_wait_takes_no_unpark(runtime: &Runtime) {
     let (to, from) = unbounded::<()>();
     let gate = Arc::new(Gate::default());
@@ -258,7 +259,7 @@ fn a_wait_takes_no_unpark(runtime: &Runtime) {
     assert_eq!(runtime.join(id).unwrap(), 1);
 }
 
-/// Counts its drops.
+/// A value that counts how often it is dropped.
 struct Noticed(Arc<AtomicUsize>);
 
 impl Drop for Noticed {
@@ -345,7 +346,7 @@ fn philosophers(runtime: &Runtime) {
     assert!(forks.iter().all(|fork| *fork.lock() == 100));
 }
 
-/// Waiters that give up do not take a wake-up along: the others get the lock.
+/// Waiters that give up do not consume a wake-up, so the other waiters get the lock.
 fn a_lock_is_given_up_when_its_time_is_over(runtime: &Runtime) {
     const SHORT: Duration = Duration::from_micros(20);
     let lock = Arc::new(Mutex::new(0_usize));
@@ -360,7 +361,8 @@ fn a_lock_is_given_up_when_its_time_is_over(runtime: &Runtime) {
             let lock = Arc::clone(&lock);
             let body = move || {
                 for _ in 0..200 {
-                    // The even ones wait without a limit, the odd ones again and again.
+                    // Threads with an even number wait without a limit. Threads with an odd number
+                    // wait for a short time again and again.
                     let mut guard = if kind % 2 == 0 {
                         lock.lock()
                     } else {

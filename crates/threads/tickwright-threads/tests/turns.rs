@@ -1,4 +1,4 @@
-//! No thread waits for ever, however often other threads take the resource first.
+//! Tests that no thread waits forever, however often other threads take a resource first.
 
 mod common;
 
@@ -17,13 +17,13 @@ for_each_model!(
 );
 
 const PLAIN: Attributes = Attributes::new();
-/// Far more rounds than a fair lock needs.
+/// Far more rounds than are needed if the lock is fair.
 const ROUNDS: usize = 200_000;
-/// Far longer than the system preempts a worker that is about to run the waiter.
+/// Far longer than the operating system preempts a worker that is about to run the waiter.
 const PREEMPTED: Duration = Duration::from_secs(20);
 
 /// Calls `round` until the waiter has had its turn. Returns whether it had its turn within `ROUNDS`
-/// rounds, or more rounds if its worker is preempted.
+/// rounds. If its worker is preempted, more rounds are allowed.
 fn until(had: &Gate, mut round: impl FnMut()) -> bool {
     let (mut rounds, begun) = (0, Instant::now());
     while !had.is_open() && (rounds < ROUNDS || begun.elapsed() < PREEMPTED) {

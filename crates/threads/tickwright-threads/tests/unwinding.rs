@@ -1,4 +1,5 @@
-//! Threads wait in a drop while they unwind. Meanwhile no other thread counts as panicking.
+//! Tests in which threads wait in a drop while they unwind. During that wait, `panicking` must be
+//! false in all other threads.
 #![cfg(unix)]
 
 mod common;
@@ -26,7 +27,7 @@ for_each_model!(
 
 const PLAIN: Attributes = Attributes::new();
 
-/// Calls a function when it is dropped.
+/// A value that calls a function when it is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -35,13 +36,13 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// How often `panicking` was true in a thread that does not panic.
+/// Counts how often `panicking` was true in a thread that does not panic.
 #[derive(Default)]
 struct Seen(AtomicUsize);
 
-/// Thread A calls `wait` in a drop that its panic runs. Meanwhile thread B of the same runtime
-/// calls `rouse` until A has waited. B also locks a lock of the standard library now and then, and
-/// checks whether it counts as panicking.
+/// Thread A panics, and calls `wait` in a drop during the unwinding. Thread B of the same runtime
+/// calls `rouse` until A has finished its wait. B also takes a lock of the standard library from
+/// time to time, and checks whether `panicking` is true in B.
 fn beside(runtime: &Runtime, wait: impl FnOnce() + Send + 'static, mut rouse: impl FnMut() + Send + 'static) {
     let (seen, lock) = (Arc::new(Seen::default()), Arc::new(Mutex::new(())));
     let (waits, done) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
@@ -88,7 +89,7 @@ fn beside(runtime: &Runtime, wait: impl FnOnce() + Send + 'static, mut rouse: im
     assert_eq!(runtime.join(b).unwrap(), 7);
     assert_eq!(seen.0.load(Ordering::SeqCst), 0, "taken for panicking");
     assert!(!lock.is_poisoned());
-    // No worker keeps a count of panics.
+    // Afterwards every worker's count of panics is 0.
     for _ in 0..8 {
         assert!(!runtime.run(std::thread::panicking).unwrap());
     }
@@ -138,7 +139,7 @@ fn a_join(runtime: &Runtime) {
     beside(runtime, move || assert_eq!(handle.join(other).unwrap(), 3), move || gate.open());
 }
 
-/// The thread that holds the lock is on the same worker, in the models that have workers.
+/// In models with workers, the thread that holds the lock is on the same worker.
 fn a_lock(runtime: &Runtime) {
     let lock = Arc::new(sync::Mutex::new(0));
     let (held, gate, wanted) = (Arc::new(Gate::default()), Arc::new(Gate::default()), Arc::clone(&lock));
@@ -170,7 +171,8 @@ fn a_descriptor(runtime: &Runtime) {
     beside(runtime, move || io::readable(&ours).unwrap(), send);
 }
 
-/// The drop catches a second panic, which waits in a drop as well.
+/// The drop causes and catches a second panic, and during the second unwinding another drop waits,
+/// too.
 fn a_panic_in_a_panic(runtime: &Runtime) {
     let wait = || {
         let inner = std::panic::catch_unwind(|| {

@@ -1,4 +1,5 @@
-//! What a system without Unix does not have is refused by name, with what to do instead.
+//! Tests on systems other than Unix. If a program requests a feature that the system lacks, the
+//! error names the feature and says what to do instead.
 #![cfg(not(unix))]
 
 use core::cell::RefCell;
@@ -50,8 +51,8 @@ impl Drop for Exit {
 
 thread_local!(static EXIT: Exit = const { Exit(RefCell::new(None)) });
 
-/// A destructor may join its own thread and create another one. On Windows the other one begins
-/// after the destructors: until then the system holds a lock.
+/// A destructor can join its own thread and create another thread. On Windows the new thread begins
+/// only after the destructors, because the system holds a lock until then.
 #[test]
 fn a_thread_variable_that_joins_its_own_thread() {
     let runtime = Runtime::new(Model::OneToOne(OneToOne::new())).unwrap();

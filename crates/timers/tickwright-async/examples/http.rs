@@ -1,10 +1,10 @@
-//! An HTTP server and a client with time-outs of ours:
+//! An HTTP server and a client that use our timers for their time-outs:
 //!
 //! ```text
 //! cargo run -p tickwright-async --features hyper --example http
 //! ```
 //!
-//! The one line that gives hyper our timers is `.timer(timers.clone())`.
+//! To use our timers, hyper needs only the line `.timer(timers.clone())`.
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -22,9 +22,9 @@ use tickwright_async::Timers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long the server waits for the head of a request; the time between two requests counts too.
+/// How long the server waits for the head of a request, including the time between two requests.
 const HEADER: Duration = Duration::from_secs(3);
-/// How long a client waits for an answer.
+/// How long a client waits for a response.
 const ANSWER: Duration = Duration::from_secs(1);
 
 #[tokio::main]
@@ -34,13 +34,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = listener.local_addr()?;
     tokio::spawn(serve(listener, timers.clone()));
 
-    // Requests on one connection, each with a time-out, in one slot.
+    // All requests of this connection use one slot for their time-outs.
     let stream = TcpStream::connect(address).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let mut slot = timers.slot();
     for path in ["/", "/again", "/slow"] {
-        // The task of the connection may not have run yet, or may still read the last answer.
+        // This waits because the connection's task possibly has not run yet, or is still reading
+        // the last response.
         sender.ready().await?;
         let request = Request::get(path).header("host", "localhost").body(Empty::<Bytes>::new())?;
         match slot.timeout(ANSWER, sender.send_request(request)).await {
@@ -53,8 +54,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // The first client is slow on purpose. The second one keeps its connection open and sends no
-    // second request.
+    // The first client is slow on purpose. The second client keeps its connection open, but sends
+    // no second request.
     let slow = closed_after(address, "GET / HTTP/1.1\r\nhost:");
     let idle = closed_after(address, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let (slow, idle) = tokio::try_join!(slow, idle)?;
@@ -86,7 +87,8 @@ async fn serve(listener: TcpListener, timers: Timers) {
     }
 }
 
-/// Connects, sends, and reads until the server closes the connection. Returns how long that took.
+/// Connects to the server, sends `sent`, and reads until the server closes the connection. Returns
+/// how long this took.
 async fn closed_after(server: SocketAddr, sent: &str) -> io::Result<Duration> {
     let start = Instant::now();
     let mut stream = TcpStream::connect(server).await?;

@@ -1,4 +1,5 @@
-//! Timers in a page: a callback, and a future. `docs/start/web.md` says how to build it.
+//! Timers in a web page: one with a callback, and one with a future. `docs/start/web.md` says how
+//! to build it.
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 
 use tickwright::scheduler::Scheduler;

@@ -1,10 +1,10 @@
-//! A QUIC echo whose timers are ours:
+//! A QUIC echo server and its client, which use our timers:
 //!
 //! ```text
 //! cargo run -p tickwright-async --features example-quic --example quic
 //! ```
 //!
-//! One line gives quinn our timers: the one that passes our runtime to an endpoint.
+//! To use our timers, quinn needs only the line that passes our runtime to an endpoint.
 
 use core::error::Error;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{ClientConfig, ConnectionError, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
 use tickwright_async::{QuinnRuntime, Timers};
 
-/// A connection without packets for this long ends.
+/// If a connection gets no packets for this long, it ends.
 const IDLE: Duration = Duration::from_secs(3);
 
 #[tokio::main]

@@ -1,4 +1,4 @@
-//! Implementations of other crates' traits. Each module needs the feature that has its name.
+//! Implementations of other crates' traits. Each module needs the feature with the same name.
 
 #[cfg(feature = "hyper")]
 mod hyper;

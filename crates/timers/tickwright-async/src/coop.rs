@@ -1,95 +1,102 @@
 //! Cooperation: a task whose timers are always ready lets the other tasks of its thread run.
 //!
-//! A task whose every poll is ready never returns to its executor. An example is
-//! `loop { sleep(ZERO).await }`, or an interval of 1 ms whose task works for 1.5 ms.
+//! If every poll of a task's timers is ready, the task never returns to its executor. Examples are
+//! `loop { sleep(ZERO).await }`, and an interval of 1 ms whose task works for 1.5 ms per tick.
 //!
 //! # The rule
-//! Each thread has a budget for ready polls: 1024 polls of timers that have fired, or 128 polls
-//! that take a value out of a delay queue, or 16 polls that are ready without a wait because the
-//! clock has already passed the deadline (128 such polls by a clock of a test). When the budget is
-//! spent, a poll that would be ready wakes its task and returns pending. This ends when the task
-//! has returned to its executor, or when the timer was held back twice in a row.
+//! Each thread has a budget for ready polls. The budget is enough for 1024 polls of timers that
+//! have fired, or for 128 polls that take a value out of a delay queue, or for 16 polls that are
+//! ready without a wait because the deadline has already passed (128 such polls with the clock of a
+//! test). When the budget is spent, a poll that would be ready wakes its task and returns pending
+//! (it is held back). Polls are held back until the task has returned to its executor, but the same
+//! timer at most twice in a row.
 //!
 //! # Why the budget is the thread's
-//! A timer does not know which task polls it. Each future in a `FuturesUnordered` has its own
-//! waker, although all of them belong to one task. A pending timer of the task that fires does not
-//! prove that the task has returned either, because a `select!` whose first branch is ready does
-//! not return.
+//! The budget belongs to the thread, because a timer cannot find out which task polls it. Wakers do
+//! not identify tasks: each future in a `FuturesUnordered` has its own waker, although all of them
+//! belong to one task. If a pending timer of the task fires, this does not prove either that the
+//! task has returned, because a `select!` whose first branch is ready does not return.
 //!
 //! # When a task has returned
-//! - A task of tokio (feature `tokio`) has a budget of tokio, which is full at the start of each
-//!   turn. When the thread's budget is spent, we also spend the rest of the task's tokio budget.
-//!   While the tokio budget is empty, the turn continues. tokio wakes the task after it has polled
-//!   its sockets and timers.
-//! - [`TestClock::block_on`](crate::TestClock::block_on) begins a turn.
-//!   [`Timers::run`](crate::Timers::run) does too, because the caller's loop calls it between two
-//!   turns. A test that moves its clock outside of `block_on` counts as such a loop.
-//! - The timer that was held back first is polled for the third time, with no ready poll since its
-//!   first poll. Even `FuturesUnordered` returns after two polls that wake their own future.
-//! - In all other cases the end of a turn is inferred. Eight polls in a row whose wakers differ
-//!   from the first one are held back: they belong to other tasks, or to futures of a
-//!   `FuturesUnordered`, which has returned by then. Up to 1024 polls with the first waker are held
-//!   back, because the branches of a `select!` share a waker and a turn polls each branch once. The
-//!   limit of 1024 is reached only if the timer that was held back first was dropped.
+//! - A tokio task (with the feature `tokio`) has a budget from tokio, which is full at the start of
+//!   each turn of the task. When the thread's budget is spent, we also spend all remaining units of
+//!   the task's tokio budget. As long as the tokio budget is empty, the task has not returned.
+//!   tokio polls the task again only after it has polled its sockets and timers.
+//! - A task has returned when [`TestClock::block_on`](crate::TestClock::block_on) polls it again,
+//!   or when the caller's loop calls [`Timers::run`](crate::Timers::run), because the loop does
+//!   this between two turns. A test that moves its clock outside of `block_on` is treated like such
+//!   a loop.
+//! - A task has returned when the timer that was held back first is polled for the third time and
+//!   no poll was ready in between, because even `FuturesUnordered` returns after two polls that
+//!   wake their own future.
+//! - In all other cases, the end of a turn is inferred from the number of polls that were held
+//!   back. After eight polls whose wakers differ from the waker of the first one, the task has
+//!   returned, because these polls belong to other tasks, or to futures of a `FuturesUnordered`,
+//!   which has returned by then. Polls with the waker of the first one can be branches of the same
+//!   `select!`, which polls each branch once per turn. Therefore up to 1024 such polls are held
+//!   back. This limit is reached only if the timer that was held back first was dropped.
 //!
 //! # Why at most twice
-//! Another task of the thread might spend the budget in each of its turns. A timer that is polled
+//! If another task of the thread spends the budget in each of its turns, a timer that is polled
 //! once between two such turns would be held back forever. Therefore a timer that was held back
-//! twice is let through. At most eight timers are let through until the budget is full again,
-//! because otherwise a thousand timers in a `FuturesUnordered` would be ready in one turn.
+//! twice in a row is let through: its next poll is ready. At most eight timers are let through
+//! until the budget is full again, because otherwise a thousand timers in a `FuturesUnordered`
+//! could be ready in one turn.
 
 use core::cell::Cell;
 use core::task::Waker;
 
-/// The units of a budget.
+/// The number of units in a full budget.
 const BUDGET: u32 = 1024;
 
-/// The units of a poll that is ready because its timer has fired. Usually the task has waited for
-/// the timer. It has not waited if another timer was ready when this timer was armed.
+/// The units for a poll that is ready because its timer has fired. The task has usually waited for
+/// this timer. It has not waited if another of its timers was always ready.
 pub(crate) const FIRED: u32 = 1;
 
-/// The units of a value of a delay queue, and of a poll that is ready without a wait by a clock of
-/// a test.
+/// The units for taking a value out of a delay queue, and for a poll that is ready without a wait
+/// if the clock belongs to a test.
 pub(crate) const VALUE: u32 = BUDGET / 128;
 
-/// The units of a poll that is ready without a wait. A task that is always late works between two
-/// such polls, and the other tasks wait for that work.
+/// The units for a poll that is ready without a wait. A task that is always late works between two
+/// such polls, and the other tasks must wait during that work.
 pub(crate) const LATE: u32 = BUDGET / 16;
 
-/// How many polls in a row with wakers other than the first are held back, if nothing shows when
-/// the task returns. It is also the number of timers that are let through after they were held back
-/// [`TWICE`].
+/// How many polls in a row with wakers other than the first one are held back, if nothing else
+/// shows that the task has returned. It is also the largest number of timers that are let through
+/// after they were held back twice in a row ([`TWICE`]).
 const MOST: u32 = 8;
 
-/// How many polls with the first waker count as one poll with another waker.
+/// How many polls with the first waker are counted like one poll with another waker.
 const OTHER: u32 = 128;
 
-/// How often in a row one timer is held back.
+/// How often in a row a timer is held back at most.
 const TWICE: u32 = 2;
 
 /// The budget of a thread.
 struct Budget {
     spent: Cell<u32>,
-    /// Used only while the budget is spent.
+    /// The state of the current turn, which is used only while the budget is spent.
     turn: Cell<Turn>,
     /// Whether the thread is in `TestClock::block_on`.
     in_block_on: Cell<bool>,
 }
 
-/// The end of a task's turn, after which the budget is full again.
+/// What is known about the current turn of the task that has spent the budget. When the turn has
+/// ended, the budget is full again.
 #[derive(Clone, Copy)]
 struct Turn {
-    /// Whether the task is a task of tokio, whose tokio budget was therefore spent too. `None`: the
-    /// last poll spent our budget, and this is not known yet.
+    /// Whether the task is a tokio task, so that its tokio budget was spent, too. It is `None` if
+    /// the last poll has just spent our budget, so that this is not known yet.
     on_tokio: Option<bool>,
-    /// The first of the polls in a row that were held back: its timer (0: no poll was held back),
-    /// how often that timer was held back, and the address of the waker's data.
+    /// The first poll of the current series of polls that were held back: its timer (0 if no poll
+    /// was held back), how often that timer was held back, and the address of its waker's data.
     first: usize,
     again: u32,
     waker: usize,
-    /// How many polls in a row were held back. A poll with another waker counts [`OTHER`] times.
+    /// How many polls of the series were held back. A poll with another waker counts [`OTHER`]
+    /// times.
     held: u32,
-    /// How many timers were let through because they had been held back twice.
+    /// How many timers were let through because they were held back twice.
     passed: u32,
 }
 
@@ -111,7 +118,7 @@ impl Turn {
 
     fn let_through(&mut self) {
         self.passed += 1;
-        // The next poll is the first in a row.
+        // The next poll that is held back begins a new series.
         (self.first, self.again, self.waker, self.held) = (0, 0, 0, 0);
     }
 
@@ -130,23 +137,23 @@ thread_local! {
     };
 }
 
-/// A timer whose poll is ready, unless it is held back.
+/// A timer whose poll will be ready, unless it is held back.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate {
-    /// Its address.
+    /// The address of the timer.
     pub(crate) timer: usize,
-    /// How often in a row it was held back before.
+    /// How often in a row the timer was held back before this poll.
     pub(crate) held: u32,
 }
 
-/// Takes `units` for a poll that is ready. False: the budget is spent, the task was woken, and the
-/// poll has to be pending.
+/// Takes `units` of the budget for a poll that would be ready. Returns false if the budget is
+/// spent. In this case the task was woken, and the poll must return pending.
 ///
 /// A waker without data, such as [`Waker::noop`], cannot wake a task, so polls with such a waker
-/// take no units.
+/// take no units and are never held back.
 #[inline]
 pub(crate) fn take(units: u32, candidate: Candidate, waker: &Waker) -> bool {
-    // The threads of a model are not the platform's.
+    // The threads of a loom model are not threads of the platform, so they have no budget.
     if cfg!(loom) || waker.data().is_null() {
         return true;
     }
@@ -185,7 +192,7 @@ fn take_spent(units: u32, candidate: Candidate, waker: &Waker) -> bool {
     taken.unwrap_or(true)
 }
 
-/// Fills the budget of this thread: a task begins its turn, or new timers are made.
+/// Fills the budget of this thread, because a task begins its turn or new timers are created.
 #[inline]
 pub(crate) fn begin_turn() {
     let _ = HERE.try_with(|here| {
@@ -195,14 +202,14 @@ pub(crate) fn begin_turn() {
 }
 
 /// Like [`begin_turn`], for a thread that moves the clock of a test. If a task in `block_on` moves
-/// the clock, its turn continues.
+/// the clock, the task's turn continues.
 pub(crate) fn begin_turn_by_hand() {
     if HERE.try_with(|here| here.in_block_on.get()) == Ok(false) {
         begin_turn();
     }
 }
 
-/// While this guard lives, the thread is in `TestClock::block_on`.
+/// A guard: the thread is in `TestClock::block_on` while the guard exists.
 pub(crate) struct InBlockOn {
     before: bool,
 }
@@ -219,23 +226,25 @@ impl Drop for InBlockOn {
     }
 }
 
-/// The budget of a tokio task. Its units can only be taken one by one, and not be counted.
+/// Access to the budget of a tokio task. Its units can only be taken one by one, and they cannot be
+/// counted.
 #[cfg(feature = "tokio")]
 mod tokio {
     use core::future::Future;
     use core::pin::pin;
     use core::task::{Context, Waker};
 
-    /// More units than a task of tokio has.
+    /// More units than the budget of a tokio task has.
     const MORE: u32 = 256;
 
-    /// Takes all units of this task. Returns false if this is not a task of tokio, or if its budget
-    /// is unlimited.
+    /// Takes all units of this task. Returns false if this is not a tokio task, or if its budget is
+    /// unlimited.
     pub(super) fn end_turn(waker: &Waker) -> bool {
         ::tokio::runtime::Handle::try_current().is_ok() && (0..MORE).any(|_| is_spent(waker))
     }
 
-    /// Takes one unit of this task. Returns true if no unit was left; tokio then wakes the task.
+    /// Takes one unit of this task. Returns true if no unit was left. In this case tokio wakes the
+    /// task.
     pub(super) fn is_spent(waker: &Waker) -> bool {
         pin!(::tokio::task::consume_budget()).poll(&mut Context::from_waker(waker)).is_pending()
     }

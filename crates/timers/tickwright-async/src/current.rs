@@ -1,5 +1,5 @@
-//! The functions that take no handle: they use the timers that the thread has entered, or else the
-//! timers of the process.
+//! The functions that need no handle. They use the timers that the thread has entered, or the
+//! timers of the process if it has entered none.
 
 use core::cell::RefCell;
 use core::future::IntoFuture;
@@ -23,13 +23,12 @@ thread_local! {
     static ENTERED: RefCell<Option<Timers>> = const { RefCell::new(None) };
 }
 
-/// While this guard lives, the functions of this crate use the timers that were entered on this
-/// thread.
+/// A guard. While it exists, the functions of this crate use the entered timers on this thread.
 #[must_use = "the timers are left when this is dropped"]
 #[derive(Debug)]
 pub struct Entered {
     before: Option<Timers>,
-    /// Makes the guard `!Send`.
+    /// Makes the guard `!Send`, because it belongs to this thread.
     _here: PhantomData<*const ()>,
 }
 
@@ -55,21 +54,21 @@ impl Timers {
     }
 
     /// Returns the timers of the process, which the functions of this crate use on threads that
-    /// have not entered others. They are created at the first use, with a dedicated thread and the
-    /// settings of [`TimerSettings::new`].
+    /// have not entered other timers. They are created at the first use, with a dedicated thread
+    /// and the settings of [`TimerSettings::new`].
     ///
-    /// If the platform cannot start a thread, each timer that is armed tries again to start it.
-    /// Until that succeeds, the timer's task is polled repeatedly until the timer is due.
+    /// If the platform cannot start the dedicated thread, each arming of a timer tries again to
+    /// start it. Until this succeeds, the tasks that wait for timers are polled again and again.
     pub fn global() -> &'static Self {
         GLOBAL.get_or_init(|| TimerSettings::new().start_or_retry())
     }
 
-    /// Makes these the timers of the process: the functions of this crate use them on every thread
-    /// that has not entered others. Call it before the first use of those functions, for example
-    /// with the timers of a runtime whose tasks run on several workers.
+    /// Makes these timers the timers of the process, which the functions of this crate use on every
+    /// thread that has not entered other timers. Call it before the first use of those functions,
+    /// for example with the timers of a runtime whose tasks run on several workers.
     ///
     /// # Errors
-    /// These timers, if the process has timers already.
+    /// Returns `self` if the process already has timers.
     pub fn set_global(self) -> Result<(), Self> {
         GLOBAL.set(self)
     }
@@ -85,7 +84,8 @@ impl Drop for Entered {
     }
 }
 
-/// Calls a function with the timers that were entered, or with those of the process.
+/// Calls a function with the timers that this thread has entered, or with the timers of the process
+/// if it has entered none.
 #[inline]
 fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     let entered = ENTERED.try_with(|entered| entered.try_borrow().ok()?.as_ref().map(&mut work));
@@ -102,7 +102,8 @@ fn with<R>(mut work: impl FnMut(&Timers) -> R) -> R {
     }
 }
 
-/// Waits for a duration: [`Timers::sleep`] of the entered timers, or else of the process's timers.
+/// Waits for a duration. It calls [`Timers::sleep`] of the entered timers, or of the process's
+/// timers if this thread has entered none.
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep(duration: Duration) -> Sleep {
@@ -110,65 +111,66 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::of(with(|timers| Sleep::parts(&timers.core, span)), span).sited()
 }
 
-/// Waits until an instant: [`Timers::sleep_until`].
+/// Waits until an instant. See [`Timers::sleep_until`].
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     with(|timers| timers.sleep_until(deadline)).sited()
 }
 
-/// Cancels a future that is not ready after a duration: [`Timers::timeout`].
+/// Runs a future, and cancels it if it is not ready after a duration. See [`Timers::timeout`].
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(future, sleep(duration))
 }
 
-/// Cancels a future that is not ready at an instant: [`Timers::timeout_at`].
+/// Runs a future, and cancels it if it is not ready at an instant. See [`Timers::timeout_at`].
 #[inline]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout::new(future, sleep_until(deadline))
 }
 
-/// Ticks every `period`, for the first time at once: [`Timers::interval`].
+/// Creates an interval that ticks every `period`. The first tick comes at once. See
+/// [`Timers::interval`].
 #[must_use]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn interval(period: Duration) -> Interval {
     with(|timers| timers.interval(period)).sited()
 }
 
-/// Ticks every `period`, for the first time at `start`: [`Timers::interval_at`].
+/// Creates an interval that ticks every `period`. The first tick comes at `start`. See
+/// [`Timers::interval_at`].
 #[must_use]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     with(|timers| timers.interval_at(start, period)).sited()
 }
 
-/// Creates a reusable deadline that is not set: [`Timers::slot`].
+/// Creates a reusable deadline that is not set. See [`Timers::slot`].
 #[must_use]
 #[cfg_attr(feature = "sites", track_caller)]
 pub fn slot() -> Slot {
     with(Timers::slot).sited()
 }
 
-/// Returns the time: [`Timers::now`].
+/// Returns the current time. See [`Timers::now`].
 #[must_use]
 pub fn now() -> Instant {
     with(Timers::now)
 }
 
 impl<T> DelayQueue<T> {
-    /// Creates an empty queue: [`Timers::delay_queue`] of the entered timers, or else of the
-    /// process's timers.
+    /// Creates an empty queue. It calls [`Timers::delay_queue`] of the entered timers, or of the
+    /// process's timers if this thread has entered none.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn new() -> Self {
         with(Timers::delay_queue)
     }
 
-    /// Creates an empty queue. Reserves room for `capacity` values if that much memory can be
-    /// allocated.
+    /// Creates an empty queue. Reserves room for `capacity` values if there is enough memory.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn with_capacity(capacity: usize) -> Self {

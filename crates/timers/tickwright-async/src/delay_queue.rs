@@ -17,22 +17,23 @@ use crate::time::{Instant, instant, nanos, nanos_at};
 
 struct Entry<T> {
     value: T,
-    /// In nanoseconds of the clock.
+    /// The deadline in nanoseconds of the clock.
     deadline: u64,
 }
 
 /// A queue of values, each of which comes out when its delay is over, in the order of the
-/// deadlines. It is a stream, which ends while the queue is empty.
+/// deadlines. The queue is a stream. While the queue is empty, the stream returns `None`.
 ///
-/// A wheel holds the values, and one timer wakes the task for all of them. Therefore an insert or a
-/// removal takes a lock only if it changes which value is due first. Values whose deadlines are
-/// within one [resolution](crate::Timers::resolution) come out in the order of their inserts.
+/// A wheel holds the values, and a single timer wakes the task for all of them. Therefore an insert
+/// or a removal takes a lock only if it changes which value is due first. If the deadlines of two
+/// values are in the same tick, whose length is the [resolution](crate::Timers::resolution), the
+/// values come out in the order in which they were inserted.
 ///
 /// A queue counts as one timer in a [`TimerReport`](crate::TimerReport) and in a trace, whatever
 /// the number of its values.
 ///
-/// It differs from the `DelayQueue` of tokio-util in two points. A stale key is an error, not a
-/// panic. Values never move in memory, so only an empty queue can release its memory.
+/// It differs from the `DelayQueue` of tokio-util in two points. A stale key causes an error
+/// instead of a panic. Values never move in memory, so only an empty queue can release its memory.
 ///
 /// ```
 /// use core::future::poll_fn;
@@ -55,12 +56,12 @@ pub struct DelayQueue<T> {
     queue: SlabQueue<Wheel, Entry<T>>,
     core: Arc<Core>,
     sleep: Sleep,
-    /// The sleep was pending at its last poll, so it also holds the waker.
+    /// Whether the sleep was pending at its last poll, so that it holds the waker.
     armed: bool,
-    /// The task of the last poll.
+    /// The waker of the task that polled last.
     waker: Option<Waker>,
     epoch: u32,
-    /// How many polls in a row were held back.
+    /// How many successive polls were held back.
     held: u32,
 }
 
@@ -71,7 +72,7 @@ impl<T> DelayQueue<T> {
         Self { queue: SlabQueue::new(), core, sleep, armed: false, waker: None, epoch: 0, held: 0 }
     }
 
-    /// Inserts a value that comes out after a delay. Any delay is allowed.
+    /// Inserts a value that comes out after a delay. The delay can have any length.
     pub fn insert(&mut self, value: T, delay: Duration) -> Key {
         let deadline = self.core.time.now().saturating_add(nanos(delay));
         self.insert_nanos(value, deadline)
@@ -90,8 +91,8 @@ impl<T> DelayQueue<T> {
                 self.follow(change);
                 self.key(key)
             }
-            // Panics if memory cannot be allocated, as each allocation of the standard library
-            // does.
+            // If there is no memory, the process ends, as after every failed allocation of the
+            // standard library.
             Err(_) => std::alloc::handle_alloc_error(core::alloc::Layout::new::<Entry<T>>()),
         }
     }
@@ -99,7 +100,7 @@ impl<T> DelayQueue<T> {
     /// Takes a value out before its time.
     ///
     /// # Errors
-    /// [`NotQueued`] if it has expired or was removed.
+    /// [`NotQueued`] if the value has expired or was removed.
     pub fn remove(&mut self, key: &Key) -> Result<Expired<T>, NotQueued> {
         self.check(key)?;
         let (entry, change) = self.queue.driven().remove(key.key).map_err(|_| NotQueued)?;
@@ -112,19 +113,19 @@ impl<T> DelayQueue<T> {
         self.remove(key).ok()
     }
 
-    /// Gives a value another delay, from now. Its key stays.
+    /// Changes the delay of a value, counted from now. The value keeps its key.
     ///
     /// # Errors
-    /// [`NotQueued`] if it has expired or was removed.
+    /// [`NotQueued`] if the value has expired or was removed.
     pub fn reset(&mut self, key: &Key, delay: Duration) -> Result<(), NotQueued> {
         let deadline = self.core.time.now().saturating_add(nanos(delay));
         self.reset_nanos(key, deadline)
     }
 
-    /// Gives a value another deadline. Its key stays.
+    /// Changes the deadline of a value. The value keeps its key.
     ///
     /// # Errors
-    /// [`NotQueued`] if it has expired or was removed.
+    /// [`NotQueued`] if the value has expired or was removed.
     pub fn reset_at(&mut self, key: &Key, deadline: Instant) -> Result<(), NotQueued> {
         let deadline = nanos_at(deadline);
         self.reset_nanos(key, deadline)
@@ -142,16 +143,16 @@ impl<T> DelayQueue<T> {
     }
 
     /// Takes the next value whose delay is over. Returns `None` if the queue is empty. Returns
-    /// pending if no value is due; the task is woken when a value becomes due or the queue becomes
-    /// empty. After a removal or a reset the task can be woken too early, and the poll is then
-    /// pending again. A due value is sometimes [held back](crate#what-is-promised) so that other
-    /// tasks run; the task is then woken at once and polls again.
+    /// pending if no value is due. In this case the task is woken when a value becomes due or the
+    /// queue becomes empty. After a removal or a reset the task can be woken too early, and its
+    /// next poll is pending again. A due value is sometimes [held back](crate#what-is-promised) so
+    /// that other tasks run. In this case the task is woken at once and polls again.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
-        // If a value was due by the queue's last time, the clock is not read again.
+        // If a value is due at the queue's last `now`, the clock need not be read again.
         let mut now = self.queue.now();
         loop {
             let is_due = |at| at <= now;
-            // The wheel can return a tick that is earlier than the tick of its first value.
+            // The result of `next_wake` can be earlier than the tick of the first value.
             if self.queue.next_wake().is_some_and(is_due) {
                 let candidate = Candidate { timer: core::ptr::from_ref(self).addr(), held: self.held };
                 if !coop::take(coop::VALUE, candidate, cx.waker()) {
@@ -181,14 +182,14 @@ impl<T> DelayQueue<T> {
         self.sleep.reset_to(self.core.time.start(next));
         self.armed = Pin::new(&mut self.sleep).poll(cx).is_pending();
         if !self.armed {
-            // The first value became due just now.
+            // The first value became due after the clock was read.
             cx.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
-    /// Moves the timer after a change of the first deadline, or wakes the task if the queue is
-    /// empty or a value is due.
+    /// Called after a change of the first deadline. Moves the timer, or wakes the task if the queue
+    /// is empty or a value is due.
     #[inline]
     fn follow(&mut self, change: HeadChange) {
         if change.is_changed() && self.waker.is_some() {
@@ -197,8 +198,8 @@ impl<T> DelayQueue<T> {
     }
 
     fn follow_head(&mut self) {
-        // On the machine's clock, the driver fires a due timer at once. With another clock, the
-        // driver may not run before that clock is moved.
+        // With the machine's clock, the driver fires a due timer at once. With another clock, the
+        // driver possibly does not run before that clock is moved.
         let is_due = |tick| !self.core.time.is_machine() && tick <= self.core.time.tick(self.core.time.now());
         match self.queue.next_wake() {
             Some(next) if self.armed && !is_due(next) => {
@@ -215,13 +216,13 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    /// Returns the key of the value that comes out next, if the queue has a value.
+    /// Returns the key of the value that comes out next, or `None` if the queue is empty.
     #[must_use]
     pub fn peek(&self) -> Option<Key> {
         self.queue.peek().map(|first| self.key(first.key))
     }
 
-    /// Returns when a value comes out, or `None` if it is not in the queue.
+    /// Returns the deadline of a value, or `None` if the value is not in the queue.
     #[must_use]
     pub fn deadline(&self, key: &Key) -> Option<Instant> {
         self.check(key).ok()?;
@@ -246,23 +247,23 @@ impl<T> DelayQueue<T> {
         self.queue.is_empty()
     }
 
-    /// Drops all values. A waiting task is woken, because the stream has ended.
+    /// Drops all values. A task that waits for the queue is woken, because the queue is empty.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.wake();
     }
 
     /// Makes room for `additional` more values, so that the next `additional` inserts allocate
-    /// nothing. If the memory cannot be allocated, it does nothing.
+    /// nothing. If there is no memory, it does nothing.
     pub fn reserve(&mut self, additional: usize) {
         let _ = self.queue.reserve(additional);
     }
 
-    /// Releases the memory if the queue is empty. A queue with values keeps its memory, because a
-    /// key holds the place of its value.
+    /// Releases the memory if the queue is empty. A queue with values keeps its memory, because
+    /// each key contains the place of its value.
     pub fn shrink_to_fit(&mut self) {
-        // The epoch makes keys into the released memory stale. After 2^32 releases the memory
-        // stays, because an old key could otherwise become valid again.
+        // The new epoch makes all old keys stale. After 2^32 releases, the memory is no longer
+        // released, because an old key could become valid again.
         if self.queue.is_empty()
             && let Some(epoch) = self.epoch.checked_add(1)
         {
@@ -309,8 +310,8 @@ impl<T> fmt::Debug for DelayQueue<T> {
     }
 }
 
-/// Names a value in a [`DelayQueue`]. It is stale for ever once the value has
-/// left, also when the memory is used again.
+/// The key of a value in a [`DelayQueue`]. When the value has left the queue, the key is stale
+/// forever, even if another value uses the same memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     key: tickwright_core::Key,
@@ -318,7 +319,8 @@ pub struct Key {
     epoch: u32,
 }
 
-/// The value is not in this queue: it has expired, was removed, or belongs to another queue.
+/// The error that the value is not in this queue, because it has expired, was removed, or belongs
+/// to another queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NotQueued;
 
@@ -334,18 +336,18 @@ impl core::error::Error for NotQueued {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     value: T,
-    /// In nanoseconds: few ask for the instant.
+    /// The deadline in nanoseconds, which is converted only if the program asks for the instant.
     deadline: u64,
     key: Key,
 }
 
 impl<T> Expired<T> {
-    /// The value.
+    /// Returns a reference to the value.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The value, by a mutable reference.
+    /// Returns a mutable reference to the value.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -355,12 +357,12 @@ impl<T> Expired<T> {
         self.value
     }
 
-    /// When it was due.
+    /// Returns the value's deadline.
     pub fn deadline(&self) -> Instant {
         instant(self.deadline)
     }
 
-    /// The key that the value had in the queue. It is stale.
+    /// Returns the key that the value had in the queue. This key is stale.
     pub fn key(&self) -> Key {
         self.key
     }

@@ -1,4 +1,4 @@
-//! The driver fires the timers: a dedicated thread, or the caller's loop.
+//! The driver, which fires the timers. It is a dedicated thread or the caller's loop.
 
 use core::fmt;
 use std::io;
@@ -7,15 +7,16 @@ use tickwright::time::{DriverThread, SystemClock};
 
 use crate::sync::{Mutex, lock};
 
-/// The driver of a core, which is called when a timer is filed for a tick before its next look.
+/// The driver of a core. It is called when a timer is filed for a tick before the driver's next
+/// check.
 pub(crate) enum Driver {
     #[cfg_attr(
         all(feature = "web", target_family = "wasm", target_os = "unknown"),
         expect(dead_code, reason = "a page has no thread")
     )]
-    /// A thread, which ends when no handle and no timer is left.
+    /// A thread that fires the timers. It ends when no handle and no timer is left.
     Thread(Place<DriverThread<SystemClock>>),
-    /// A hook of the caller. The caller's loop or other code runs the timers.
+    /// A hook that the caller has passed. The caller's loop or other code fires the timers.
     Hook(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -38,7 +39,8 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// The place of a thread that is started when there is work, and ends when there is none.
+/// Holds the driver thread, if there is one. The thread is started when there is work, and ends
+/// when there is none.
 pub(crate) struct Place<D>(Mutex<Option<D>>);
 
 impl<D> Place<D> {
@@ -50,7 +52,7 @@ impl<D> Place<D> {
         Self(Mutex::new(None))
     }
 
-    /// Calls the thread. If there is none, starts one first.
+    /// Notifies the thread with `call`. If there is no thread, starts one first.
     pub(crate) fn call(
         &self,
         start: impl FnOnce() -> io::Result<D>,
@@ -65,7 +67,7 @@ impl<D> Place<D> {
         Ok(())
     }
 
-    /// Calls the thread if there is one.
+    /// Notifies the thread with `call`, if there is a thread.
     pub(crate) fn call_if_any(&self, call: impl FnOnce(&D)) {
         if let Some(thread) = &*lock(&self.0) {
             call(thread);
@@ -73,21 +75,29 @@ impl<D> Place<D> {
     }
 
     /// The driver thread calls this when no handle is left. Returns whether the calling thread must
-    /// end. An idle thread gives up its place and must end. Otherwise a timer was filed meanwhile:
-    /// if the thread that filed it has started another driver, this driver ends, else this driver
-    /// continues.
-    pub(crate) fn leave(&self, is_idle: impl FnOnce() -> bool) -> bool {
-        let mine = lock(&self.0).take();
-        // `is_idle` runs outside of our lock, because a thread that files a timer takes the lock of
-        // a shard before ours.
-        if !is_idle() {
+    /// end. It first leaves its place, and then checks whether it is idle. If it is idle, it must
+    /// end. Otherwise a timer was filed in the meantime. If the thread that filed this timer has
+    /// started another driver thread, the calling thread must end, too. If not, it takes its place
+    /// again and continues.
+    pub(crate) fn leave(&self, is_idle: impl Fn() -> bool) -> bool {
+        loop {
+            let mine = lock(&self.0).take();
+            // `is_idle` is called without this lock, because it takes locks of shards, and a thread
+            // that files a timer takes the lock of a shard before this lock.
+            if is_idle() {
+                return true;
+            }
             let mut place = lock(&self.0);
-            if place.is_none() {
-                *place = mine;
+            if place.is_some() {
+                return true;
+            }
+            *place = mine;
+            drop(place);
+            // A thread that freed the last timer while the place was empty has called no driver.
+            if !is_idle() {
                 return false;
             }
         }
-        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ticks of a fixed period, and what happens to missed ticks.
+//! Intervals: ticks with a fixed period, and the policies for missed ticks.
 
 use core::future::{Future, poll_fn};
 use core::pin::Pin;
@@ -8,29 +8,31 @@ use core::time::Duration;
 use crate::sleep::Sleep;
 use crate::time::{Instant, nanos};
 
-/// What an [`Interval`] does after a tick that came more than 5 ms late, as in tokio. A tick that
-/// is less late counts as on time, so the choice matters little for periods below 5 ms.
+/// What an [`Interval`] does after a tick that came more than 5 ms late. As in tokio, a tick that
+/// is less late is treated as on time, so the choice makes little difference for periods below 5
+/// ms.
 ///
-/// With a period of 10 ms, a start at 0 and a pause from 15 to 47, the ticks are:
+/// With a period of 10 ms, a start at 0 and a task that is busy from 15 to 47 ms, the ticks come at
+/// these times:
 ///
-/// | | at |
+/// | policy | ticks at (ms) |
 /// |---|---|
 /// | `Burst` | 0 10 47 47 47 50 60 |
 /// | `Delay` | 0 10 47 57 67 |
 /// | `Skip` | 0 10 47 50 60 |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissedTickBehavior {
-    /// Makes up for every missed tick at once. The grid stays.
+    /// All missed ticks come at once. The grid does not change.
     #[default]
     Burst,
-    /// Starts a new grid at the late tick.
+    /// A new grid begins at the late tick.
     Delay,
-    /// Skips the missed ticks. The grid stays.
+    /// The missed ticks are skipped. The grid does not change.
     Skip,
 }
 
-/// Ticks of a fixed period: what [`Timers::interval`](crate::Timers::interval) and
-/// [`Timers::interval_at`](crate::Timers::interval_at) return.
+/// Ticks with a fixed period. [`Timers::interval`](crate::Timers::interval) and
+/// [`Timers::interval_at`](crate::Timers::interval_at) return it.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -46,28 +48,28 @@ pub enum MissedTickBehavior {
 #[derive(Debug)]
 pub struct Interval {
     sleep: Sleep,
-    /// Not 0.
+    /// The period in nanoseconds, which is never 0.
     period: u64,
     missed: MissedTickBehavior,
 }
 
 impl Interval {
-    /// The shortest period that replaces a period of zero. It limits a virtual clock to a million
-    /// steps per second of virtual time.
+    /// A period of zero is replaced by at least this period, so that a virtual clock makes at most
+    /// a million steps per second of virtual time.
     pub(crate) const SHORTEST: Duration = Duration::from_micros(1);
 
     pub(crate) fn new(sleep: Sleep, period: Duration) -> Self {
         Self { sleep, period: nanos(period), missed: MissedTickBehavior::default() }
     }
 
-    /// Records the caller's line as the place where the interval was made.
+    /// Records the caller's line as the place where the interval was created.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
         Self { sleep: self.sleep.sited(), ..self }
     }
 
     /// Waits for the next tick. Returns the instant at which it was due. If the future is dropped
-    /// before its tick, the tick is not lost: the next call returns it.
+    /// before its tick, the tick is not lost, because the next call returns it.
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
@@ -81,10 +83,11 @@ impl Interval {
         Poll::Ready(tick)
     }
 
-    /// Returns when the next tick is due, if the tick that was due at `due` was returned at `now`.
+    /// Returns when the next tick is due after the tick that was due at `due` was returned at
+    /// `now`.
     fn next(&self, due: u64, now: u64) -> u64 {
         let next = due.saturating_add(self.period);
-        // Each tick is a little late, which does not count as missed.
+        // Each tick is a little late, so a small lateness does not count as a missed tick.
         let late = now.saturating_sub(due);
         match self.missed {
             _ if late <= SLOP => next,
@@ -114,7 +117,7 @@ impl Interval {
         self.sleep.reset(deadline);
     }
 
-    /// Returns the behavior after a tick that came late.
+    /// Returns what the interval does after a tick that came late.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed

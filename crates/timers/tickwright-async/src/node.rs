@@ -22,17 +22,18 @@
 //!      └─────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! If a shard cannot keep a timer, for lack of memory or of a driver, it fires the timer for no
-//! deadline. The woken task sees that its deadline has not passed, and files its timer again.
+//! If a shard cannot keep a timer, because there is no memory or no driver, it fires the timer
+//! although no deadline has passed. The woken task sees that its deadline has not passed, and files
+//! its timer again.
 //!
-//! *Armed* and *vacant* timers are in a queue, *idle* and *fired* ones are not. Each of the
-//! transitions 1, 2 and 3 is one compare-exchange by the owner, without a lock. A later deadline is
-//! a store by the owner and no transition.
+//! *Armed* and *vacant* timers are in a queue. *Idle* and *fired* timers are in no queue. Each of
+//! the transitions 1, 2 and 3 is one compare-exchange by the owner, without a lock. If the owner
+//! stores a later deadline, the state does not change.
 
 use core::any::Any;
 use core::task::Waker;
 
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::driver::Driver;
@@ -40,7 +41,7 @@ use crate::pace::Pace;
 use crate::sync::{Arc, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex, Ordering};
 use crate::time::Time;
 
-/// What all handles, timers and the driver share.
+/// The state that all handles, all timers and the driver share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) shards: Box<[Shard]>,
@@ -68,38 +69,40 @@ pub(crate) type Order = tickwright_core::Wheel;
 #[cfg(loom)]
 pub(crate) type Order = tickwright_core::SortedList;
 
-/// What the lock of a shard protects.
+/// The data that the lock of a shard protects.
 pub(crate) struct Locked {
-    /// Holds each armed or vacant timer of this shard at its tick `filed`.
+    /// The queue, which contains each armed or vacant timer of this shard at its tick `filed`.
     pub(crate) queue: SlabQueue<Order, Arc<Node>>,
-    /// The driver looks at the shard at this tick or earlier.
+    /// The driver checks the shard at this tick or earlier.
     pub(crate) alarm: u64,
     /// How many timers were filed, moved or removed under the lock.
     pub(crate) locked: u64,
+    /// The delays of the timers when they were inserted into the queue.
+    pub(crate) delays: DelayCounts,
     pub(crate) lateness: Lateness,
 }
 
 /// A timer. It has one owner, which arms it, and belongs to one shard.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// Its [`State`].
+    /// The timer's [`State`].
     word: AtomicU32,
     pub(crate) shard: u16,
-    /// The class of the delay for which the timer was last taken from the pool. Only its owner
+    /// The class of the delay for which the timer was last taken from the pool. Only the owner
     /// writes it.
     pub(crate) class: AtomicU16,
-    /// When the timer is due, in nanoseconds. Only its owner writes it.
+    /// When the timer is due, in nanoseconds. Only the owner writes it.
     pub(crate) deadline: AtomicU64,
     /// The tick at which the queue returns the timer. Written under the lock. After a fire it holds
     /// the deadline for which the timer fired.
     pub(crate) filed: AtomicU64,
-    /// The timer's key in the queue; read and written under the lock.
+    /// The timer's key in the queue. It is read and written under the lock.
     pub(crate) key: AtomicU64,
     pub(crate) core: Arc<Core>,
     /// Only the owner uses the waker while the word is idle, vacant or fired, and only the driver
-    /// while the word is firing. While the word is armed, no thread touches the waker.
+    /// uses it while the word is firing. While the word is armed, no thread touches the waker.
     pub(crate) waker: Cell<Option<Waker>>,
-    /// Where the last user of the timer was made.
+    /// The place where the last sleep or slot that uses the timer was created.
     #[cfg(feature = "sites")]
     pub(crate) site: Mutex<Option<&'static core::panic::Location<'static>>>,
 }
@@ -133,14 +136,14 @@ impl Node {
         State::of(self.word.load(order))
     }
 
-    /// Stores the state. No other thread must write the state meanwhile.
+    /// Stores the state. No other thread is allowed to write the state at the same time.
     #[inline]
     pub(crate) fn set_state(&self, state: State, order: Ordering) {
         self.word.store(state as u32, order);
     }
 
-    /// Changes the state to `next` if it is still `seen`. Otherwise returns the found state in
-    /// `Err`.
+    /// Changes the state to `next` if it is still `seen`. Otherwise returns the actual state as the
+    /// error.
     #[inline]
     pub(crate) fn exchange(&self, seen: State, next: State, order: Ordering) -> Result<(), State> {
         let exchanged = self.word.compare_exchange(seen as u32, next as u32, order, Ordering::Acquire);
@@ -153,11 +156,11 @@ impl Node {
         self.core.time.deadline(self.deadline.load(Ordering::Relaxed))
     }
 
-    /// Puts a waker, or none, into the timer, and returns the previous waker.
+    /// Stores a waker or `None` in the timer, and returns the previous waker.
     ///
     /// # Safety
-    /// Either the caller is the owner, and the word is idle, vacant or fired. Or the caller is the
-    /// driver, which has set the word to firing.
+    /// Either the caller is the owner and the word is idle, vacant or fired, or the caller is the
+    /// driver and has set the word to firing.
     pub(crate) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.with_mut(|place| {
             // SAFETY: 1. the caller has the waker for itself; 2. the place lives as long as `self`.
@@ -173,12 +176,12 @@ impl core::fmt::Debug for Locked {
     }
 }
 
-/// The timers that a pass has taken out. Their wakers are called and their references dropped with
-/// no lock held.
+/// The timers that a pass has taken out of their queues. With no lock held, their wakers are called
+/// and the references to them are dropped.
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) timers: Vec<(Arc<Node>, Option<Waker>)>,
-    /// The number of wakers that were called. The next field holds the first panic of a waker.
+    /// The number of wakers that were called. The next field has the first panic of a waker.
     pub(crate) woken: usize,
     pub(crate) panic: Option<Box<dyn Any + Send>>,
 }
@@ -193,16 +196,16 @@ impl core::fmt::Debug for Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum State {
-    /// In no queue.
+    /// The timer is in no queue.
     Idle,
-    /// In a queue, though no task waits for it.
+    /// The timer is in a queue, but no task waits for it.
     Vacant,
-    /// In a queue, with a waker.
+    /// The timer is in a queue, and has the waker of a task that waits for it.
     Armed,
-    /// Out of the queue. The driver takes its waker.
+    /// The driver has taken the timer out of the queue, and is taking its waker.
     Firing,
-    /// Out of the queue, and its waker was taken. `filed` holds the deadline for which the timer
-    /// fired.
+    /// The timer was taken out of the queue, and so was its waker. `filed` has the deadline for
+    /// which the timer fired.
     Fired,
 }
 

@@ -1,5 +1,6 @@
-//! The one owner of a timer: it arms, re-arms and disarms. It takes a lock only if the timer is in
-//! no queue, or if the new deadline is before the filed tick.
+//! The owner of a timer, which arms, re-arms and disarms it. Each timer has exactly one owner. The
+//! owner takes a lock only if the timer is in no queue, or if the new deadline is before the filed
+//! tick.
 
 use core::task::{Context, Poll, Waker};
 
@@ -9,34 +10,35 @@ use crate::pool;
 use crate::record;
 use crate::sync::{Arc, Ordering};
 
-/// Owns a timer.
+/// The owner of a timer.
 #[derive(Debug)]
 pub(crate) struct Owner {
-    /// `None` only while the owner is dropped.
+    /// The timer. It is `None` only while the owner is being dropped.
     node: Option<Arc<Node>>,
-    /// Identifies the waker in the timer, by the address of its data and of its functions. The
-    /// waker lives while it is in the timer, so no other waker has the same two addresses.
+    /// Identifies the waker in the timer, by the addresses of its data and of its function table.
+    /// While this waker is in the timer, no other waker has the same two addresses.
     waker: (usize, usize),
-    /// When it is due, in nanoseconds. An armed timer holds the same deadline.
+    /// The deadline in nanoseconds. An armed timer has the same deadline.
     deadline: u64,
     flags: Flags,
 }
 
-/// Flags in one word. A future is moved a few times before it is polled. The processor stalls when
-/// it copies a word that was just written byte by byte.
+/// Several flags in one word. A future is moved a few times before it is polled, and the processor
+/// stalls when it copies a word that was just written byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flags(u64);
 
 impl Flags {
-    /// The timer was armed, and may have fired since.
+    /// The timer was armed. It has possibly fired since then.
     const ARMED: u64 = 1;
-    /// The deadline may have passed: the next poll reads the clock.
+    /// The deadline has possibly passed, so the next poll reads the clock.
     const LOOK: u64 = 2;
     /// The last poll was ready.
     const OVER: u64 = 4;
-    /// The timer was armed by a clock other than the machine's: each poll reads it.
+    /// The timer was armed with a clock other than the machine's clock, so each poll reads that
+    /// clock.
     const OTHER: u64 = 8;
-    /// The unit of a count of polls in a row that were held back, up to three.
+    /// The unit of a count of successive polls that were held back. The count is at most three.
     const HELD: u64 = 16;
 
     #[inline]
@@ -49,7 +51,7 @@ impl Flags {
         self.0 & Self::ARMED != 0
     }
 
-    /// Returns whether the next poll reads the clock, if the timer is armed.
+    /// Returns whether the next poll of an armed timer reads the clock.
     #[inline]
     const fn is_look(self) -> bool {
         self.0 & (Self::LOOK | Self::OTHER) != 0
@@ -63,7 +65,7 @@ impl Flags {
         before
     }
 
-    /// Notes that the deadline was changed. `look`: the new deadline may have passed.
+    /// Notes that the deadline was changed. `look` is true if the new deadline has possibly passed.
     #[inline]
     const fn reset(&mut self, look: bool) {
         self.0 = self.0 & !(Self::LOOK | Self::OVER) | ((look as u64) << 1);
@@ -75,7 +77,7 @@ impl Flags {
         self.0 = self.0 & !(Self::LOOK | Self::OVER) | if is_machine { 0 } else { Self::OTHER };
     }
 
-    /// Ends a poll that is ready, or holds it back if the budget is spent.
+    /// Ends a poll that would be ready, or holds it back if the budget is spent.
     fn end(&mut self, units: u32, node: &Arc<Node>, waker: &Waker) -> Poll<()> {
         let held = self.0 / Self::HELD;
         let candidate = Candidate { timer: Arc::as_ptr(node).addr(), held: held as u32 };
@@ -89,14 +91,15 @@ impl Flags {
 }
 
 impl Owner {
-    /// Creates the owner of a timer that is not armed. `look`: the deadline may have passed.
+    /// Creates the owner of a timer that is not armed. `look` is true if the deadline has possibly
+    /// passed.
     #[inline(always)]
     pub(crate) fn of(node: Arc<Node>, deadline: u64, look: bool) -> Self {
         Self { node: Some(node), waker: NONE, deadline, flags: Flags::of(look) }
     }
 
-    /// Records the caller's line as the place where the sleep or slot was made. Without the feature
-    /// `sites` it does nothing.
+    /// Records the caller's line as the place where the sleep or slot was created. Without the
+    /// feature `sites` it does nothing.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn note_site(&self) {
@@ -128,16 +131,17 @@ impl Owner {
         node.state(Ordering::Acquire) == State::Fired && has_fired_for(node, self.deadline)
     }
 
-    /// Polls for the deadline: ready when the timer has fired, or when a read of the clock shows
-    /// that the deadline has passed. The first call arms the timer. The timer wakes the task of the
-    /// last call.
+    /// Polls for the deadline. The poll is ready if the timer has fired, or if the clock is read
+    /// and shows that the deadline has passed. The first call arms the timer. The timer wakes the
+    /// task that made the last call.
     ///
-    /// A test's clock is read at each poll, because its driver may not have run since the clock was
-    /// moved. The machine's clock is read only if the deadline may already have passed when it was
-    /// set: a read costs more than the rest of a poll, and the driver fires the timer without a
-    /// poll.
+    /// A test's clock is read at each poll, because the driver has possibly not run since the clock
+    /// was moved. The machine's clock is read only if the deadline had possibly already passed when
+    /// it was set. A read of the clock costs more than everything else in a poll, and is not
+    /// necessary, because the driver fires the timer.
     ///
-    /// A poll that would be ready may be pending, so that other tasks run: see the module `coop`.
+    /// A poll that would be ready is sometimes pending, so that other tasks run. See the module
+    /// `coop`.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(node) = &self.node else { return Poll::Pending };
@@ -153,7 +157,7 @@ impl Owner {
                     return Poll::Pending;
                 }
                 // The deadline has passed, or another task waits now. The timer must be vacant
-                // while its waker is exchanged.
+                // while its waker is replaced.
                 State::Armed => node.exchange(seen, State::Vacant, Ordering::AcqRel),
                 State::Vacant => {
                     let is_machine = node.core.time.is_machine();
@@ -174,19 +178,21 @@ impl Owner {
                     armed
                 }
                 State::Idle => {
-                    // This path takes a lock, so the cost of a read of the clock does not matter.
-                    if is_past() {
+                    // This path takes a lock anyway, so the cost of reading the clock does not
+                    // matter.
+                    let now = node.core.time.now();
+                    if now >= self.deadline {
                         return over(node, &mut self.flags, cx.waker());
                     }
-                    self.flags.looked(node.core.time.is_machine());
                     put_waker(node, &mut self.waker, cx.waker());
                     node.deadline.store(self.deadline, Ordering::Relaxed);
+                    self.flags.looked(node.core.time.is_machine());
                     note_arm(node, &mut self.flags, self.deadline);
-                    if Core::file(node).is_err() {
+                    if Core::file(node, now).is_err() {
                         self.flags.arm(false);
                         record::cancel(node);
-                        // The timer could not be filed. The task is woken and tries again, so the
-                        // deadline is not lost.
+                        // The timer could not be filed. The task is woken, so that it tries again
+                        // and the deadline is not lost.
                         cx.waker().wake_by_ref();
                     }
                     return Poll::Pending;
@@ -195,7 +201,7 @@ impl Owner {
                     return self.flags.end(coop::FIRED, node, cx.waker());
                 }
                 // The timer fired for its earlier deadline while the owner stored a later one, or
-                // it fired for no deadline.
+                // it fired although no deadline had passed.
                 State::Fired => {
                     self.waker = NONE;
                     self.flags.arm(false);
@@ -204,7 +210,8 @@ impl Owner {
                 }
                 State::Firing => {
                     if is_past() {
-                        // The flag `ARMED` stays set. The owner's drop finds out the timer's state.
+                        // The flag `ARMED` stays set. The owner's drop will check the timer's
+                        // state.
                         return self.flags.end(coop::FIRED, node, cx.waker());
                     }
                     // The driver is about to set the word to fired.
@@ -216,14 +223,14 @@ impl Owner {
         }
     }
 
-    /// Gives the timer another deadline, whether it is armed or not. A timer that has fired can be
-    /// armed again.
+    /// Changes the deadline of the timer, whether it is armed or not. A timer that has fired can be
+    /// armed again by this.
     #[inline]
     pub(crate) fn reset(&mut self, deadline: u64) {
         self.reset_ahead(deadline, true);
     }
 
-    /// Like [`reset`](Self::reset). `look` says whether the deadline may have passed.
+    /// Like [`reset`](Self::reset). `look` is true if the new deadline has possibly passed.
     #[inline]
     pub(crate) fn reset_ahead(&mut self, deadline: u64, look: bool) {
         let before = core::mem::replace(&mut self.deadline, deadline);
@@ -232,19 +239,19 @@ impl Owner {
             return;
         }
         let Some(node) = &self.node else { return };
-        // A later deadline needs no more than the store. A driver that does not see the store yet
-        // files or fires the timer for the earlier deadline. After such a fire, the next poll files
-        // the timer again.
+        // For a later deadline, this store is sufficient. If the driver does not see the store yet,
+        // it files or fires the timer for the earlier deadline. If it fires the timer, the next
+        // poll files the timer again.
         node.deadline.store(deadline, Ordering::Relaxed);
         record::rearm(node, deadline);
         if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
-            // After the exchange: see the module `queue`.
+            // This must come after the exchange. See the module `shard`.
             Core::hasten(node);
         }
     }
 
-    /// Makes an armed timer vacant, and keeps its waker for the next use. A timer that has fired
-    /// can be armed again.
+    /// Makes an armed timer vacant. The timer keeps its waker for the next use. If the timer has
+    /// fired, it can be armed again.
     #[inline]
     pub(crate) fn disarm(&mut self) {
         if !self.flags.arm(false) {
@@ -254,7 +261,8 @@ impl Owner {
         match node.exchange(State::Armed, State::Vacant, Ordering::AcqRel) {
             Ok(()) | Err(State::Idle | State::Vacant | State::Armed) => record::cancel(node),
             Err(State::Fired) => {
-                // Only the owner writes the word now. The driver has taken the waker.
+                // The timer has fired and the driver has taken its waker, so now only the owner
+                // writes the word.
                 node.set_state(State::Idle, Ordering::Relaxed);
                 self.waker = NONE;
             }
@@ -278,7 +286,8 @@ impl Drop for Owner {
                 // The driver is about to take the waker, and drops the timer.
                 Err(State::Firing) => return,
                 Err(State::Fired) => {
-                    // Only the owner writes the word now. The driver has taken the waker.
+                    // The timer has fired and the driver has taken its waker, so now only the owner
+                    // writes the word.
                     node.set_state(State::Idle, Ordering::Relaxed);
                     return pool::put(node);
                 }
@@ -293,8 +302,8 @@ impl Drop for Owner {
     }
 }
 
-/// Records the arm before the timer is armed, so that the driver's events come later in the trace.
-/// Also, if a hook of the caller panics, the arm is already recorded.
+/// Records the arm before the timer is armed. The driver's events then come later in the trace, and
+/// the arm is recorded even if a hook of the caller panics.
 #[inline]
 fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     if !flags.arm(true) {
@@ -312,16 +321,18 @@ fn over(node: &Arc<Node>, flags: &mut Flags, waker: &Waker) -> Poll<()> {
     flags.end(node.core.time.late_units(), node, waker)
 }
 
-/// Returns whether the timer has fired for this deadline or a later one. The caller has read the
-/// state with Acquire.
+/// Returns whether the timer has fired for this deadline or for a later deadline. The caller has
+/// read the state with Acquire.
 fn has_fired_for(node: &Node, deadline: u64) -> bool {
     node.core.time.deadline(deadline) <= node.filed.load(Ordering::Relaxed)
 }
 
-/// A name that no waker has, because the address of a function table is never 0.
+/// The name of no waker. No waker has this name, because the address of a function table is never
+/// 0.
 const NONE: (usize, usize) = (0, 0);
 
-/// Returns a name of this waker that no other living waker has.
+/// Returns the name of a waker: the addresses of its data and of its function table. No other waker
+/// that exists has the same name.
 #[inline]
 fn name(waker: &Waker) -> (usize, usize) {
     (waker.data().addr(), core::ptr::from_ref(waker.vtable()).addr())
@@ -337,7 +348,7 @@ fn put_waker(node: &Node, named: &mut (usize, usize), waker: &Waker) {
         // changes the word to a state in which the driver touches the waker.
         let before = unsafe { node.replace_waker(Some(waker)) };
         *named = name;
-        // Dropping a waker runs foreign code, which can panic.
+        // Dropping a waker runs code of the executor, which can panic.
         drop(before);
     }
 }

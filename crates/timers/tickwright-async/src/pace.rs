@@ -1,10 +1,10 @@
-//! How often the driver thread wakes.
+//! The pace of the driver thread: how often it wakes.
 //!
-//! A wake-up of the driver costs two switches of threads, whether it fires one timer or a hundred.
-//! While few wake-ups fire timers, the driver wakes for each tick. While many wake-ups fire timers,
-//! the driver rests after each pass. The next pass fires the timers that came due during the rest.
-//! The length of a rest is [`TimerSettings::gather`](crate::TimerSettings::gather), 400 us by
-//! default.
+//! A wake-up of the driver costs two thread switches, whether it fires one timer or a hundred.
+//! While wake-ups that fire timers are rare, the driver wakes for each tick with timers. While they
+//! are frequent, the driver rests after each pass, and the next pass fires the timers that came due
+//! during the rest. The length of a rest is
+//! [`TimerSettings::gather`](crate::TimerSettings::gather), which is 400 us by default.
 //!
 //! ```text
 //!   due     |   |  |      | || ||| |||| ||| ||| || |||| |||      |
@@ -12,40 +12,43 @@
 //!                               the load is full <----> rest
 //! ```
 //!
-//! The driver calls each waker in the pass that fires its timer. If polls called wakers of other
-//! tasks, they would save switches of threads. However, a task can hold locks while it polls, and
-//! the waker of another task might wait for these locks.
+//! The driver itself calls all wakers. It would save thread switches if tasks called the wakers of
+//! other tasks when they poll their timers. However, a task can hold locks while it polls, and the
+//! waker of another task might wait for these locks.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// What a wake-up that fires timers adds to the load, in ns. At 2,000 such wake-ups per second the
-/// load stays constant.
+/// The number of ns that a wake-up which fires timers adds to the load. With 2,000 such wake-ups
+/// per second the load stays constant.
 const SHARE: u64 = 500_000;
 
-/// The load at which the driver begins to rest. A thousand timers per second, however grouped, do
-/// not reach it: in each second they add at most 0.5 s, and the time that passes takes away 1 s.
+/// The load at which the driver begins to rest. A thousand timers per second do not reach this
+/// load, however they are grouped, because in each second they add at most 0.5 s to the load, and
+/// the passing time subtracts 1 s.
 const FULL: u64 = 1_000 * SHARE;
 
 /// The longest rest in ns.
 const LONGEST: u64 = 10_000_000;
 
-/// How much the driver fires. The load decreases by 1 ns for each ns that passes.
+/// A measure of how often the driver fires timers. The load decreases by 1 ns per ns.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     /// The time at which the driver last updated the load.
     at: u64,
-    /// In ns, up to [`FULL`].
+    /// The load in ns, which is at most [`FULL`].
     level: u64,
     is_busy: bool,
 }
 
 impl Load {
-    /// Notes a pass at `now` that fired `fired` timers. Returns whether to rest after the pass.
+    /// Notes a pass at `now` that fired `fired` timers. Returns whether the driver rests after this
+    /// pass.
     fn note(&mut self, now: u64, fired: u64) -> bool {
-        // A pass after a rest fires the timers of several wake-ups, and each timer counts as one of
-        // them.
+        // A pass after a rest fires timers for which several wake-ups would have been needed, so
+        // each timer is counted as a wake-up.
         let count = fired.min(if self.is_busy { 1_000 } else { 1 });
-        // The timers that fire came due since the last pass, even if the driver is late.
+        // Even if the driver is late, the timers that it fires came due since the last pass, so the
+        // whole time since then counts.
         let passed = now.saturating_sub(core::mem::replace(&mut self.at, now));
         self.level = (self.level + count * SHARE).saturating_sub(passed).min(FULL);
         self.is_busy = if self.is_busy { self.level > 0 } else { self.level == FULL };
@@ -56,9 +59,10 @@ impl Load {
 /// The pace of a driver.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// The length of a rest in ns. 0: the driver never rests.
+    /// The length of a rest in ns, or 0 if the driver never rests.
     rest: u64,
-    /// The end of the rest. A thread that reads an old value wakes the driver once more.
+    /// The end of the current rest. If a thread reads an outdated value, it only wakes the driver
+    /// once more.
     rests_until: AtomicU64,
 }
 

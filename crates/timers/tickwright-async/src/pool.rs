@@ -1,12 +1,14 @@
-//! Each thread has a pool of unused timers: its next sleep or time-out takes one of them.
+//! The pool of unused timers that each thread has. The thread's next sleep or time-out uses a timer
+//! of this pool.
 //!
 //! Most of these timers were disarmed before they fired, so they are vacant and still in a queue. A
-//! program has few different delays, so the next time-out of about the same delay usually has a
-//! deadline after the timer's filed tick. Such a time-out arms the timer without a lock.
+//! program uses few different delays. A time-out whose delay is similar to the previous one has a
+//! later deadline, so it is usually due after the vacant timer's filed tick. Such a time-out arms
+//! the timer without a lock.
 //!
 //! A thread keeps at most [`MOST`] timers of each core, plus the timer that was put back last. Any
-//! further timer is removed from its queue, under the lock of its shard, and freed. Under loom
-//! there is no pool: the threads of a model are not the platform's.
+//! further timer is removed from its queue under the lock of its shard, and freed. Under loom there
+//! is no pool, because the threads of a model are not threads of the platform.
 
 use core::cell::{Cell, RefCell};
 
@@ -16,29 +18,30 @@ use crate::sync::{Arc, Ordering};
 /// The largest number of timers of one core that a thread keeps.
 const MOST: usize = 1024;
 
-/// The number of classes of delays. Two delays of one class differ by a factor of less than four.
+/// The number of classes of delays. Two delays of the same class differ by a factor of less than
+/// four.
 const CLASSES: usize = 32;
 
-/// The timers of one core.
+/// A thread's unused timers of one core.
 struct Pool {
     /// The address of the core. Each timer holds a reference to its core, so no other core gets
-    /// this address while a timer is here.
+    /// this address while the pool contains a timer.
     core: usize,
     len: usize,
     /// Timers that were vacant when they were put back, by the class of the delay for which they
     /// were last armed.
     classes: [Vec<Arc<Node>>; CLASSES],
-    /// Timers in no queue.
+    /// Timers that are in no queue.
     idle: Vec<Arc<Node>>,
 }
 
-/// The pools of a thread: one for each core that it has used.
+/// The pools of a thread, one for each core that the thread has used.
 struct Pools(Vec<Pool>);
 
-/// The timers that a thread keeps.
+/// All unused timers of a thread.
 struct Local {
-    /// The timer that was put back last. It is a fast path for programs in which one time-out
-    /// follows another.
+    /// The timer that was put back last. It is separate as a fast path for threads that create one
+    /// time-out after the other.
     last: Cell<Option<Arc<Node>>>,
     pools: RefCell<Pools>,
 }
@@ -49,7 +52,8 @@ thread_local! {
     static NUMBER: u16 = next_number();
 }
 
-/// Returns the next thread's number, which determines the shard of that thread's timers.
+/// Returns the number for a new thread. It determines the shard of the timers that the thread
+/// creates.
 fn next_number() -> u16 {
     use core::sync::atomic::AtomicU16;
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -61,8 +65,8 @@ fn class_of(delay: u64) -> u16 {
     ((65 - delay.leading_zeros()) / 2 % CLASSES as u32) as u16
 }
 
-/// Returns a timer of `core` that is idle or vacant, without a waker, to be armed for `delay`
-/// nanoseconds.
+/// Returns an idle or vacant timer of `core`, without a waker, which the caller will arm for
+/// `delay` nanoseconds.
 #[inline]
 pub(crate) fn take(core: &Arc<Core>, delay: u64) -> Arc<Node> {
     let class = class_of(delay);
@@ -79,14 +83,15 @@ fn fresh(core: &Arc<Core>) -> Arc<Node> {
     Arc::new(Node::new(core, shard))
 }
 
-/// Takes back a timer that is idle or vacant and has no waker.
+/// Adds a timer that is idle or vacant and has no waker to the pool.
 #[inline]
 pub(crate) fn put(node: Arc<Node>) {
     if node.core.handles.load(Ordering::Relaxed) == 0 {
         free(&node);
         return node.core.call_driver_to_end();
     }
-    // An `Option`, so that the timer stays here if the thread's pool was already destroyed.
+    // An `Option`, so that the timer is still available here if the thread's pool was already
+    // destroyed.
     let mut node = Some(node);
     if !cfg!(loom) {
         let _ = LOCAL.try_with(|local| local.put(&mut node));
@@ -96,7 +101,7 @@ pub(crate) fn put(node: Arc<Node>) {
     }
 }
 
-/// Removes the timer from its queue: it is about to be dropped.
+/// Removes the timer from its queue, because it is about to be dropped.
 #[cold]
 fn free(node: &Arc<Node>) {
     if node.state(Ordering::Relaxed) == State::Vacant {
@@ -113,7 +118,7 @@ impl Local {
             }
             self.last.set(Some(last));
         }
-        // `None` if this thread is already using the pool.
+        // The borrow fails if this thread is already using the pool.
         self.pools.try_borrow_mut().ok()?.take(core, class)
     }
 

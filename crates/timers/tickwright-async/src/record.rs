@@ -17,8 +17,8 @@ pub(crate) fn arm(node: &Arc<Node>, deadline: u64) {
     let _ = (node, deadline);
 }
 
-/// Records that the deadline of an armed timer was changed. If the timer has fired meanwhile, the
-/// next poll arms it.
+/// Records that the deadline of an armed timer was changed. Records nothing if the timer has just
+/// fired, because the next poll will record an arm.
 #[inline]
 pub(crate) fn rearm(node: &Arc<Node>, deadline: u64) {
     #[cfg(feature = "record")]
@@ -50,8 +50,8 @@ pub(crate) fn fire(node: &Arc<Node>) {
     let _ = node;
 }
 
-/// Returns the number of a timer in the record: the address of its node. A later time-out that uses
-/// the same node has the same number.
+/// Returns the number of a timer in the trace, which is the address of its node. A later time-out
+/// that uses the same node has the same number.
 #[cfg(feature = "record")]
 fn number(node: &Arc<Node>) -> u64 {
     Arc::as_ptr(node).addr() as u64

@@ -1,12 +1,12 @@
-//! A report on timers: how many there are, and how late they fired.
+//! The report about timers: how many there are, and how late they fired.
 
 use core::fmt;
 
 #[cfg(feature = "metrics")]
 use tickwright::metrics::Metric;
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 
-/// What [`Timers::report`](crate::Timers::report) returns.
+/// The result of [`Timers::report`](crate::Timers::report).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimerReport {
@@ -17,9 +17,17 @@ pub struct TimerReport {
     pub vacant: usize,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
-    /// How many timers fired, and how late. Lateness is the time from the tick at which a timer was
-    /// due to the time that the driver read. It excludes the rounding of a deadline up to a tick,
-    /// and the time until the task runs.
+    /// For how long timers were armed when they entered a queue: from that time to the deadline. A
+    /// timer enters a queue in two cases: it is armed while it is in no queue, or the driver takes
+    /// it out at its filed tick and its deadline is later. Other arms and re-arms are not counted,
+    /// because they leave the timer in its queue, and most of them take no lock.
+    ///
+    /// For example, a task arms a time-out of 5 s 1,000 times per second, each time with the same
+    /// timer of its thread's pool. This counts one delay in 5 s, of about 5 s.
+    pub delays: DelayCounts,
+    /// How many timers fired, and how late. The lateness of a timer is the time from the tick at
+    /// which it was due to the time that the driver read. It excludes the rounding of a deadline up
+    /// to a tick, and the time until the task runs.
     pub lateness: Lateness,
     /// How often the driver woke up. Only a driver that is a dedicated thread counts its wake-ups.
     pub wakeups: u64,
@@ -27,8 +35,8 @@ pub struct TimerReport {
     pub panics: u64,
 }
 
-/// Has the label `kind="async"`. Arms and cancels are not counted, because most of them take no
-/// lock.
+/// The report has the label `kind="async"`. It has no counts of arms and cancels, because most of
+/// them take no lock.
 #[cfg(feature = "metrics")]
 impl tickwright::metrics::Measured for TimerReport {
     const KIND: &'static str = "async";
@@ -46,6 +54,10 @@ impl tickwright::metrics::Measured for TimerReport {
 
     fn lateness(&self) -> Option<&Lateness> {
         Some(&self.lateness)
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use tickwright::time::{Clock, Lateness};
+use tickwright::time::{Clock, DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::coop;
@@ -25,14 +25,14 @@ use crate::time::Time;
 /// ```
 #[derive(Clone)]
 pub struct TimerSettings {
-    /// `None`: the driver's default.
+    /// The resolution, or `None` for the driver's default.
     resolution: Option<Duration>,
     slack: Duration,
     gather: Duration,
     shards: usize,
     pub(crate) clock: Option<Arc<dyn Clock>>,
-    /// The clock is a [`TestClock`](crate::TestClock), which started with the time that the
-    /// machine's clock showed at its creation.
+    /// Whether the clock is a [`TestClock`](crate::TestClock). When it was created, such a clock
+    /// showed the time of the machine's clock.
     is_test: bool,
     #[cfg(feature = "record")]
     recorder: Option<tickwright::record::QueueRecorder>,
@@ -55,56 +55,58 @@ impl TimerSettings {
         }
     }
 
-    /// Sets how precise a deadline is: a timer fires up to `resolution` after its deadline, and
-    /// never before. Without this call it is 16.4 us, or 8 ns on a clock of tokio or of a test. The
-    /// value is rounded down to a power of two in nanoseconds, from 8 ns to 1.07 s.
+    /// Sets the precision of deadlines: a timer fires up to `resolution` after its deadline, and
+    /// never before it. Without this call the resolution is 16.4 us, or 8 ns with the clock of
+    /// tokio or of a test. The value is rounded down to a power of two in nanoseconds, from 8 ns to
+    /// 1.07 s.
     #[must_use]
     pub fn resolution(self, resolution: Duration) -> Self {
         Self { resolution: Some(resolution), ..self }
     }
 
     /// Records the timers' events as a trace for `tickwright recommend`. See
-    /// [`tickwright::record`]. A timer that a later time-out reuses keeps its number in the trace.
+    /// [`tickwright::record`]. If a later time-out reuses a timer, the timer keeps its number in
+    /// the trace.
     #[cfg(feature = "record")]
     #[must_use]
     pub fn recorded(self, recorder: tickwright::record::QueueRecorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Sets how much later than necessary a timer is allowed to fire. Timers that are due within
-    /// this time fire together, with one wake-up of the driver. A timer can be late by the sum of
-    /// the slack and the resolution.
+    /// Sets how much later than its deadline a timer is allowed to fire, so that several timers can
+    /// fire together with one wake-up of the driver. A timer can be late by the sum of the slack
+    /// and the resolution.
     #[must_use]
     pub fn slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
     }
 
-    /// Sets how long the thread of [`start`](Self::start) gathers due timers while many fire: 400
-    /// us without this call, at most 10 ms (a longer time counts as 10 ms). While the thread
-    /// gathers, it rests for this time after each wake-up, and the next wake-up fires all timers
-    /// that came due meanwhile. Gathering delays a timer by at most this time. Zero: never gather.
+    /// Sets how long the thread of [`start`](Self::start) rests after each wake-up while many
+    /// timers fire. The next wake-up then fires all timers that came due during the rest, so a
+    /// timer is up to this much later. Without this call the time is 400 us. A time of more than 10
+    /// ms is treated as 10 ms. With a time of zero the thread never gathers timers in this way.
     ///
     /// The thread counts its wake-ups that fire a timer, and reduces the count by 2,000 per second,
-    /// down to 0. It begins to gather at a count of 1,000. At 10,000 wake-ups per second this takes
-    /// 1/8 s. A load of at most 1,000 timers in any second never starts gathering, however the
-    /// timers are grouped. While the thread gathers, it counts timers instead of wake-ups, up to
-    /// 1,000, until the count is 0. Without timers this takes half a second, and with 1,000 timers
-    /// per second it takes a second.
+    /// down to 0. It begins to gather when the count reaches 1,000. At 10,000 wake-ups per second
+    /// this takes 1/8 s. If at most 1,000 timers fire in any second, the thread never gathers,
+    /// however the timers are grouped. While the thread gathers, it counts timers instead of
+    /// wake-ups, up to a count of 1,000. It stops gathering when the count is 0. This takes half a
+    /// second if no timers fire, and a second if 1,000 timers fire per second.
     #[must_use]
     pub fn gather(self, gather: Duration) -> Self {
         Self { gather, ..self }
     }
 
-    /// Sets the number of shards, at most 256. Each shard has a lock and a wheel of 17 KB. 0: one
-    /// shard for each processor.
+    /// Sets the number of shards, at most 256. Each shard has a lock and a wheel of 17 KB. With 0
+    /// there is one shard for each processor.
     #[must_use]
     pub fn shards(self, shards: usize) -> Self {
         Self { shards, ..self }
     }
 
-    /// Sets a clock other than the monotonic clock of the machine. Use it for
-    /// [`driven`](Self::driven) timers only: a thread cannot sleep by a clock that stands still.
-    /// [`TestClock`](crate::TestClock) sets it.
+    /// Sets a clock other than the monotonic clock of the machine. Use it only for
+    /// [`driven`](Self::driven) timers, because a thread cannot sleep by a clock that stands still.
+    /// A [`TestClock`](crate::TestClock) calls it for its timers.
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), is_test: false, ..self }
@@ -120,7 +122,7 @@ impl TimerSettings {
         Self { clock: Some(clock), is_test: true, ..self }
     }
 
-    /// Creates the core of timers with these settings, with a count of one handle.
+    /// Creates the core of timers with these settings. The core's count of handles is 1.
     pub(crate) fn core(self, driver: Driver) -> Arc<Core> {
         coop::begin_turn();
         let shards = match self.shards {
@@ -132,6 +134,7 @@ impl TimerSettings {
                 queue: SlabQueue::new(),
                 alarm: u64::MAX,
                 locked: 0,
+                delays: DelayCounts::new(),
                 lateness: Lateness::new(),
             }),
         };

@@ -1,24 +1,24 @@
 //! The work under the lock of a shard: filing, moving and removing timers, and the pass that fires
-//! due ones.
+//! due timers. A timer is *filed* at the tick at which it is in the shard's queue.
 //!
 //! # Invariants
-//! 1. Whenever the lock is free, the word is armed or vacant if and only if the shard's queue has
-//!    the timer at tick `filed`.
+//! 1. Whenever the lock is free, a timer's word is armed or vacant if and only if the shard's queue
+//!    has the timer at tick `filed`.
 //! 2. An armed timer is filed at its deadline or earlier, unless its owner is about to move it.
-//! 3. The driver looks at a shard at the tick `alarm` or earlier, and `alarm` is not later than the
-//!    first `filed`.
+//! 3. The driver checks a shard at the tick `alarm` or earlier, and `alarm` is not later than the
+//!    earliest `filed`.
 //!
 //! # A later deadline takes no lock
-//! A timer can be filed earlier than its deadline. The pass then files it again. For example, a
-//! timer is armed for tick 100 and then re-armed a thousand times, until its deadline is 5000. The
-//! pass moves this timer only once, at tick 100. The owner stores a later deadline without checking
-//! whether the driver sees the store. At worst the timer fires for the earlier deadline. The task,
-//! which knows the later deadline, then files the timer again.
+//! A timer can be filed at an earlier tick than its deadline. When that tick comes, the pass files
+//! it again. For example, a timer is armed for tick 100 and then re-armed a thousand times, until
+//! its deadline is 5000. The pass moves this timer only once, at tick 100. The owner stores a later
+//! deadline without checking whether the driver sees the store. In the worst case the timer fires
+//! for the earlier deadline, and the task, which knows the later deadline, files the timer again.
 //!
 //! # An earlier deadline takes one if it must
 //! The owner stores the deadline, exchanges the word, and reads `filed`. The pass writes `filed`,
-//! exchanges the word, and reads the deadline. Whichever of the two makes the second exchange sees
-//! what the other one wrote.
+//! exchanges the word, and reads the deadline. If the owner makes its exchange second, it sees the
+//! new `filed`, and otherwise the pass sees the new deadline.
 
 use core::panic::AssertUnwindSafe;
 use core::task::Waker;
@@ -30,12 +30,11 @@ use crate::node::{Core, Locked, Node, Shard, State, Taken};
 use crate::record;
 use crate::sync::{Arc, MutexGuard, Ordering, lock};
 
-/// The error that a timer was not filed, because no memory for its entry in the queue could be
-/// allocated.
+/// The error that a timer was not filed, because there is no memory for its entry in the queue.
 #[derive(Debug)]
 pub(crate) struct NotFiled;
 
-/// How many timers a pass fires before it calls their wakers and takes the lock again.
+/// How many timers a pass fires before it releases the lock to call their wakers.
 const BATCH: usize = 32;
 
 impl Taken {
@@ -70,15 +69,18 @@ impl Core {
         &self.shards[node.shard as usize % self.shards.len()]
     }
 
-    /// Files an idle timer for its deadline, and arms it. Only the timer's owner may call this.
-    pub(crate) fn file(node: &Arc<Node>) -> Result<(), NotFiled> {
+    /// Files an idle timer for its deadline, and arms it. Only the timer's owner is allowed to call
+    /// this. The time `now` is before the deadline.
+    pub(crate) fn file(node: &Arc<Node>, now: u64) -> Result<(), NotFiled> {
         let core = &node.core;
-        let due = node.due();
+        let deadline = node.deadline.load(Ordering::Relaxed);
+        let due = core.time.deadline(deadline);
         let shard = core.shard(node);
         let mut state = lock(&shard.state);
-        // A failed insert returns the value, which is a second reference to the timer and is
+        // A failed insert returns its value, which is a second reference to the timer, and which is
         // dropped here.
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?;
+        state.delays.note(deadline - now);
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         // Relaxed is enough, because the driver reads the state under the lock and therefore sees
@@ -90,8 +92,8 @@ impl Core {
         Ok(())
     }
 
-    /// Empties a shard when no driver could be started, because no thread would fire its timers.
-    /// The tasks of these timers are woken to file them again.
+    /// Empties a shard if no driver could be started, because no thread would fire its timers. The
+    /// tasks of these timers are woken, so that they file the timers again.
     #[cold]
     fn let_go(&self, shard: &Shard) {
         let mut taken = Taken::default();
@@ -107,14 +109,14 @@ impl Core {
             taken.timers.push((Arc::clone(node), waker));
             false
         });
-        // With this value, the next timer that is filed calls the driver.
+        // With this value, the driver is called when the next timer is filed.
         state.alarm = u64::MAX;
         drop(state);
         taken.end();
     }
 
-    /// Moves an armed timer, if it is filed after its deadline. Only the owner may call this,
-    /// directly after it has exchanged the word.
+    /// If an armed timer is filed after its deadline, moves it to its deadline. Only the owner is
+    /// allowed to call this, directly after it has exchanged the word.
     #[inline]
     pub(crate) fn hasten(node: &Node) {
         if node.filed.load(Ordering::Relaxed) > node.due() {
@@ -134,7 +136,8 @@ impl Core {
         }
     }
 
-    /// Takes a vacant timer out of its queue and makes it idle. Only the owner may call this.
+    /// Takes a vacant timer out of its queue and makes it idle. Only the owner is allowed to call
+    /// this.
     pub(crate) fn unfile(&self, node: &Node) {
         let mut state = lock(&self.shard(node).state);
         if node.state(Ordering::Relaxed) == State::Vacant {
@@ -142,13 +145,13 @@ impl Core {
             state.locked += 1;
             node.set_state(State::Idle, Ordering::Relaxed);
             drop(state);
-            // The owner holds a reference too, so this drop frees nothing.
+            // The owner also holds a reference, so this drop does not free the timer.
             drop(removed);
         }
     }
 
-    /// Counts the operation under the lock, and calls the driver if its next look would be too late
-    /// for `deadline`. Returns false if no driver could be started.
+    /// Counts the operation under the lock, and calls the driver if its next check would be too
+    /// late for `deadline`. Returns false if no driver could be started.
     fn look_by(self: &Arc<Self>, mut state: MutexGuard<'_, Locked>, deadline: u64) -> bool {
         state.locked += 1;
         let earlier = deadline < state.alarm;
@@ -174,11 +177,12 @@ impl Core {
             let nanos = self.time.now();
             let now = self.time.tick(nanos);
             let mut state = lock(&shard.state);
-            // An early bound is safe here: nothing reads the alarm before the end of the pass.
+            // This bound can be earlier than the first timer, which is safe, because the alarm is
+            // not read before the end of the pass.
             let due = state.queue.next_wake().is_some_and(|at| at <= now);
             while due && taken.timers.len() < BATCH {
                 let Some(expired) = state.queue.pop_expired(now) else { break };
-                state.fire(expired.value, now, taken, |due| nanos.saturating_sub(self.time.start(due)));
+                state.fire(expired.value, now, nanos, taken);
             }
             let next = state.raise_alarm();
             drop(state);
@@ -199,7 +203,7 @@ impl Core {
         self.shards.iter().map(next).min().unwrap_or(u64::MAX)
     }
 
-    /// Removes vacant timers from all queues. Returns whether no timer is left.
+    /// Removes all vacant timers from the queues. Returns whether no timer is left.
     pub(crate) fn sweep(&self) -> bool {
         let mut is_empty = true;
         for shard in &self.shards {
@@ -235,33 +239,37 @@ impl Locked {
         }
     }
 
-    /// Fires a timer that has left the queue, or files it again if its deadline is later.
-    fn fire(&mut self, node: Arc<Node>, now: u64, taken: &mut Taken, late: impl Fn(u64) -> u64) {
+    /// Fires a timer that has left the queue, or files it again if its deadline is later. `now` is
+    /// the tick of the time `nanos`.
+    fn fire(&mut self, node: Arc<Node>, now: u64, nanos: u64, taken: &mut Taken) {
+        let time = &node.core.time;
         let mut filed = None;
         let waker = loop {
             let seen = node.state(Ordering::Acquire);
-            let due = node.due();
+            let deadline = node.deadline.load(Ordering::Relaxed);
+            let due = time.deadline(deadline);
             match seen {
                 State::Armed if due <= now => {
                     if let Some(key) = filed.take() {
                         drop(self.queue.remove(key));
                     }
-                    // Acquire: this thread sees the waker that the owner wrote.
+                    // Acquire, so that this thread sees the waker that the owner wrote.
                     if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
-                        self.lateness.note(late(due));
+                        self.lateness.note(nanos.saturating_sub(time.start(due)));
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
-                        // The owner may have stored a later deadline, and it compares that deadline
-                        // with `filed`.
+                        // `filed` is the deadline for which the timer fires. The owner compares it
+                        // with its own deadline, which can be later.
                         node.filed.store(due, Ordering::Relaxed);
-                        // Release: an owner that reads fired may write the waker again.
+                        // Release, because an owner that reads the state fired is allowed to write
+                        // the waker.
                         node.set_state(State::Fired, Ordering::Release);
                         break waker;
                     }
                 }
-                // If this pass has filed a vacant timer again, the timer stays filed: its owner
-                // disarmed it after the filing.
+                // If this pass has filed the timer again and the owner has disarmed it after that,
+                // the vacant timer stays filed.
                 State::Vacant if filed.is_none() => {
                     // Relaxed is enough, because the driver has written nothing that the owner
                     // reads without the lock.
@@ -270,14 +278,16 @@ impl Locked {
                     }
                 }
                 State::Armed | State::Vacant => {
-                    if seen == State::Armed && !self.refile(&node, &mut filed, due) {
+                    let delay = deadline.saturating_sub(nanos);
+                    if seen == State::Armed && !self.refile(&node, &mut filed, due, delay) {
                         match Self::lapse(&node) {
                             Some(waker) => break Some(waker),
                             None => continue,
                         }
                     }
-                    // Release, so that a later exchange by the owner sees `filed`. Acquire, so that
-                    // after an earlier exchange by the owner this thread sees the owner's deadline.
+                    // Release, so that the owner sees `filed` if its exchange comes later. Acquire,
+                    // so that this thread sees the owner's deadline if the owner's exchange came
+                    // earlier.
                     let exchanged = node.exchange(seen, seen, Ordering::AcqRel).is_ok();
                     if exchanged && (seen == State::Vacant || node.due() >= due) {
                         return;
@@ -293,22 +303,23 @@ impl Locked {
     }
 
     /// Fires an armed timer regardless of its deadline, because its shard cannot keep the timer.
-    /// The task is woken and files the timer again. `None`: the timer is no longer armed.
+    /// Returns the waker of the task, which will file the timer again, or `None` if the timer is no
+    /// longer armed.
     #[cold]
     fn lapse(node: &Arc<Node>) -> Option<Waker> {
         node.exchange(State::Armed, State::Firing, Ordering::Acquire).ok()?;
         record::cancel(node);
         // SAFETY: 1. this thread has the lock, and it has made the word firing.
         let waker = unsafe { node.replace_waker(None) };
-        // Tick 0 is before every deadline, so the owner does not take its deadline for passed.
+        // Tick 0 is before every deadline, so the owner sees that its deadline has not passed.
         node.filed.store(0, Ordering::Relaxed);
         node.set_state(State::Fired, Ordering::Release);
         waker
     }
 
-    /// Files again a timer that the pass has taken out. If this pass has filed the timer before,
-    /// the timer moves to the earlier of the two ticks.
-    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64) -> bool {
+    /// Files a timer again that the pass has taken out of the queue. If this pass has already filed
+    /// the timer again, it moves to the earlier one of the two ticks.
+    fn refile(&mut self, node: &Arc<Node>, filed: &mut Option<Key>, due: u64, delay: u64) -> bool {
         if filed.is_some() {
             if due < node.filed.load(Ordering::Relaxed) {
                 self.reschedule(node, due);
@@ -317,6 +328,7 @@ impl Locked {
         }
         let Ok(key) = self.queue.insert(due, Arc::clone(node)) else { return false };
         *filed = Some(key);
+        self.delays.note(delay);
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         true

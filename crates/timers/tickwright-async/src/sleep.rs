@@ -1,4 +1,4 @@
-//! A future that waits until a deadline.
+//! The future [`Sleep`], which waits until a deadline.
 
 use core::fmt;
 use core::future::Future;
@@ -12,13 +12,13 @@ use crate::pool;
 use crate::sync::Arc;
 use crate::time::{Instant, instant, nanos, nanos_at};
 
-/// A future that waits until a deadline, and is ready from then on. It is never early.
+/// A future that waits until a deadline. It is ready from the deadline on, and never before.
 ///
 /// The first poll arms the sleep, and dropping it disarms it. The poll takes no lock if the thread
-/// keeps an unused timer of about this delay, which it usually does. The drop takes no lock while
-/// the thread keeps fewer than [1025 unused timers](crate#limits). A sleep can move between
-/// threads, and it need not be pinned to be polled. A poll that would be ready is sometimes [held
-/// back](crate#what-is-promised), so that other tasks run.
+/// has an unused timer that was last used for a similar delay, which is usually the case. The drop
+/// takes no lock while the thread keeps fewer than [1025 unused timers](crate#limits). A sleep can
+/// move between threads, and it need not be pinned to be polled. A poll that would be ready is
+/// sometimes [held back](crate#what-is-promised), so that other tasks run.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -41,14 +41,15 @@ const _: () = assert!(size_of::<Sleep>() <= 64);
 
 impl Sleep {
     /// Inlined, like [`Owner::of`], so that its caller writes the fields directly to the final
-    /// place of the sleep. A copy would load two fields at once that were just written one by one,
-    /// and this stalls the processor.
+    /// address of the sleep. If the fields were copied, two fields that were just written
+    /// separately would be loaded with one instruction, which stalls the processor.
     #[inline(always)]
     pub(crate) fn after(core: &Arc<Core>, span: u64) -> Self {
         Self::of(Self::parts(core, span), span)
     }
 
-    /// Returns the timer and the deadline of a sleep of `span` from now, in two registers.
+    /// Returns the timer and the deadline of a sleep of `span` from now. The result fits into two
+    /// registers.
     #[inline]
     pub(crate) fn parts(core: &Arc<Core>, span: u64) -> (Arc<Node>, u64) {
         let deadline = core.time.now().saturating_add(span);
@@ -63,11 +64,12 @@ impl Sleep {
 
     #[inline]
     pub(crate) fn at(core: &Arc<Core>, deadline: u64) -> Self {
-        // The delay is not known. It would only determine which unused timer is taken.
+        // The delay is not known, so 0 is passed. It would only determine which unused timer is
+        // taken.
         Self { owner: Owner::of(pool::take(core, 0), deadline, true) }
     }
 
-    /// Records the caller's line as the place where the sleep was made.
+    /// Records the caller's line as the place where the sleep was created.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
@@ -81,8 +83,8 @@ impl Sleep {
         instant(self.owner.deadline())
     }
 
-    /// Returns whether a poll was ready or the timer of this sleep has fired. A sleep that was
-    /// never polled has not elapsed, whatever the time is.
+    /// Returns whether a poll was ready or the timer of this sleep has fired. For a sleep that was
+    /// never polled, the result is `false`, even if its deadline has passed.
     #[must_use]
     pub fn is_elapsed(&self) -> bool {
         self.owner.is_elapsed()
@@ -91,9 +93,9 @@ impl Sleep {
     /// Changes the deadline to another instant. A task that is waiting continues to wait, now for
     /// the new deadline.
     ///
-    /// A later deadline costs one store, without a lock, whatever the delay is. An earlier deadline
-    /// costs an exchange. If it is also before the timer's filed tick, the call takes the lock of
-    /// the timer's shard.
+    /// Changing to a later deadline costs one store, without a lock, however long the delay is.
+    /// Changing to an earlier deadline costs an exchange. If the earlier deadline is also before
+    /// the timer's filed tick, the call takes the lock of the timer's shard.
     #[inline]
     pub fn reset(&mut self, deadline: Instant) {
         self.owner.reset(nanos_at(deadline));
@@ -119,12 +121,12 @@ impl Sleep {
         self.owner.reset(deadline);
     }
 
-    /// Returns the deadline, by our clock.
+    /// Returns the deadline in nanoseconds of the timers' clock.
     pub(crate) fn nanos(&self) -> u64 {
         self.owner.deadline()
     }
 
-    /// Returns the time, by our clock.
+    /// Returns the current time in nanoseconds of the timers' clock.
     pub(crate) fn now(&self) -> u64 {
         self.owner.core().map_or(0, |core| core.time.now())
     }

@@ -1,4 +1,4 @@
-//! A deadline that one connection uses again and again.
+//! A deadline for repeated use, for example by one connection.
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
@@ -17,9 +17,10 @@ use crate::timeout::Elapsed;
 
 /// A deadline that is used again and again, for example one for each connection.
 ///
-/// The slot's timer stays filed between two operations, and keeps the waker of the task, so an
-/// operation with a time-out costs two exchanges of a word and no lock. Two cases take a lock: the
-/// deadline is before the timer's filed tick, or the slot was idle when that tick passed.
+/// Between two operations, the slot's timer stays in its queue and keeps the waker of the task, so
+/// an operation with a time-out costs two atomic exchanges and no lock. Only two cases take a lock:
+/// if the deadline is before the timer's filed tick, or if that tick passed while the slot was not
+/// in use.
 ///
 /// ```
 /// use core::time::Duration;
@@ -43,7 +44,7 @@ pub struct Slot {
 }
 
 pin_project! {
-    /// A future with a deadline in a [`Slot`]: what [`Slot::timeout`] returns.
+    /// A future whose deadline is in a [`Slot`]. [`Slot::timeout`] returns it.
     #[must_use = "a time-out does nothing unless it is awaited"]
     #[derive(Debug)]
     pub struct SlotTimeout<'a, F> {
@@ -64,7 +65,7 @@ impl Slot {
         Self { owner: Owner::of(pool::take(core, 0), u64::MAX, false), is_set: false }
     }
 
-    /// Records the caller's line as the place where the slot was made.
+    /// Records the caller's line as the place where the slot was created.
     #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn sited(self) -> Self {
         self.owner.note_site();
@@ -96,8 +97,8 @@ impl Slot {
     }
 
     /// Sets the deadline, or moves it. A task that is waiting continues to wait, now for the new
-    /// deadline. This call does not read the clock: if the deadline has passed, the driver fires
-    /// the timer.
+    /// deadline. This call does not read the clock. If the deadline has already passed, the driver
+    /// fires the timer.
     #[inline]
     pub fn set(&mut self, deadline: Instant) {
         self.is_set = true;
@@ -114,7 +115,7 @@ impl Slot {
         }
     }
 
-    /// Clears the deadline. The timer stays filed for the next deadline.
+    /// Clears the deadline. The timer stays in its queue, where the next deadline can use it again.
     #[inline]
     pub fn clear(&mut self) {
         self.is_set = false;
@@ -127,8 +128,8 @@ impl Slot {
         self.is_set.then(|| instant(self.owner.deadline()))
     }
 
-    /// Polls the slot: ready when the deadline has passed. If no deadline is set, the poll is
-    /// pending and no task will be woken.
+    /// Polls the slot. The poll is ready if the deadline has passed. If no deadline is set, the
+    /// poll is pending, and the task will not be woken.
     #[inline]
     pub fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_set { self.owner.poll(cx) } else { Poll::Pending }

@@ -1,7 +1,8 @@
-//! All types that threads share: atomics, locks, events, cells. Under `cfg(loom)` these are loom's,
-//! so that the models drive the shipped functions.
+//! All synchronization types: atomics, locks, events, cells. Under `cfg(loom)` these are loom's
+//! types, so that the models run the shipped functions.
 //!
-//! `Arc` is always the standard library's, because the models need not verify its counting.
+//! `Arc` is always the type of the standard library, because the models need not verify its
+//! counting.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
@@ -22,8 +23,8 @@ pub(crate) use core::sync::atomic::Ordering;
 pub(crate) use std::sync::Arc;
 use std::sync::PoisonError;
 
-/// Locks a mutex. Poison is ignored, because the only foreign code that runs under a lock is the
-/// writer of a recorder.
+/// Locks a mutex, and ignores poisoning, because the only code of the user that runs under a lock
+/// is the writer of a recorder.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -37,8 +38,8 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Passes the content to `access`. A comment at each call says why no other thread touches the
-    /// content.
+    /// Passes a pointer to the content to `access`. A comment at each call says why no other thread
+    /// accesses the content at the same time.
     #[inline]
     pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
         #[cfg(not(loom))]

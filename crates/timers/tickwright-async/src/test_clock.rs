@@ -1,4 +1,5 @@
-//! A clock for tests: it stands still, moves by command, and moves by itself when all threads wait.
+//! A clock for tests. It stands still until a call moves it, and can move by itself when all
+//! threads wait.
 
 use core::fmt;
 use core::future::Future;
@@ -20,15 +21,15 @@ use crate::timers::Timers;
 /// A clock for tests. The clock stands still until it is moved. All clones of a clock share its
 /// time.
 ///
-/// - [`advance`](Self::advance) moves it, and fires what comes due on the way.
+/// - [`advance`](Self::advance) moves the clock, and fires the timers that come due on the way.
 /// - Inside of [`block_on`](Self::block_on) the clock moves by itself. When all threads in
-///   `block_on` wait, it goes to the next deadline. A [`hold`](Self::hold) keeps it from moving by
-///   itself.
-/// - [`resume`](Self::resume) lets it run with the time of the machine, and
+///   `block_on` wait, it jumps to the next deadline. A [`hold`](Self::hold) prevents it from moving
+///   by itself.
+/// - [`resume`](Self::resume) lets the clock run with the machine's clock, and
 ///   [`pause`](Self::pause) stops it again.
 ///
-/// It is the monotonic clock of a [virtual machine](Self::host). The other clocks of that machine
-/// are for the schedulers and drivers of the same test.
+/// The clock is the monotonic clock of a [simulated machine](Self::host). The schedulers and
+/// drivers of the same test can use the other clocks of that machine.
 ///
 /// ```
 /// use core::time::Duration;
@@ -59,15 +60,15 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The number of threads in `block_on`. The next two fields count those of them that wait, and
-    /// the threads that fire timers.
+    /// The number of threads in `block_on`. The next field counts those of them that wait, and the
+    /// field after it counts the threads that fire timers.
     active: usize,
     parked: usize,
     firing: usize,
-    /// How often the clock was moved or a timer was filed that is earlier than all others. A
-    /// waiting thread looks again when this count has changed.
+    /// How often the clock was moved, or a timer was filed that is earlier than all others. When
+    /// this count has changed, a waiting thread checks the timers again.
     changes: u64,
-    /// The value of `changes` when a waiting thread last fired the due timers.
+    /// The value that `changes` had when a waiting thread last fired the due timers.
     seen: u64,
 }
 
@@ -75,7 +76,7 @@ impl TestClock {
     /// Creates a clock that stands still.
     #[must_use]
     pub fn new() -> Self {
-        // The clock starts on a whole tick of every resolution.
+        // The clock starts at a time that is a whole number of ticks in every resolution.
         let host = VirtualHost::starting_at(Instant::from_nanos(machine() >> 30 << 30), 0);
         let shared = Arc::new(Shared {
             clock: host.monotonic(),
@@ -102,19 +103,19 @@ impl TestClock {
         self.shared.timers(settings.fine())
     }
 
-    /// Returns the virtual machine whose monotonic clock this is.
+    /// Returns the simulated machine whose monotonic clock this is.
     #[must_use]
     pub fn host(&self) -> &VirtualHost {
         self.shared.clock.host()
     }
 
-    /// Stops the clock. A call on a clock that stands still does nothing.
+    /// Stops the clock. If it already stands still, the call does nothing.
     pub fn pause(&self) {
         self.host().pause();
     }
 
-    /// Lets the clock run with the time of the machine. Timers fire in [`block_on`](Self::block_on)
-    /// and [`advance`](Self::advance).
+    /// Lets the clock run with the machine's clock. Timers fire only in
+    /// [`block_on`](Self::block_on) and [`advance`](Self::advance).
     pub fn resume(&self) {
         self.host().resume();
     }
@@ -125,12 +126,13 @@ impl TestClock {
         self.host().is_paused()
     }
 
-    /// Moves the clock by `span`. Concurrent calls from several threads add up. The clock stops at
-    /// each deadline on the way and fires the due timers, so wakers are called in the order of the
-    /// deadlines. Tasks run when their executor runs them.
+    /// Moves the clock by `span`. If several threads call this at the same time, their spans add
+    /// up. The clock stops at each deadline on the way and fires the due timers, so wakers are
+    /// called in the order of the deadlines. The call does not run the woken tasks, which run when
+    /// their executor runs them.
     ///
     /// # Panics
-    /// Resumes the panic of a waker.
+    /// If a waker panics, the call panics, too.
     pub fn advance(&self, span: Duration) {
         coop::begin_turn_by_hand();
         let mut left = nanos(span).min(u64::MAX - self.shared.now());
@@ -149,12 +151,13 @@ impl TestClock {
     /// before the call, for example in an argument, belongs to the timers that were entered at that
     /// time. Pass an `async` block to avoid this.
     ///
-    /// A paused clock moves by itself here: when each thread in `block_on` waits, the clock goes to
-    /// the next deadline. A test that waits for hours therefore ends at once, on one thread and on
-    /// several. If the future waits for something other than a timer, the call waits in real time.
+    /// In this call, a paused clock moves by itself: when every thread in `block_on` waits, the
+    /// clock jumps to the next deadline. A test that waits for hours on one or several threads
+    /// therefore ends at once. If the future waits for an event other than a timer, the call waits
+    /// in real time.
     ///
     /// # Panics
-    /// Resumes the panic of the future or of a waker.
+    /// If the future or a waker panics, the call panics, too.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.timers.enter();
         let _inside = coop::InBlockOn::new();
@@ -176,12 +179,12 @@ impl TestClock {
         }
     }
 
-    /// Polls a future once, with a waker that does nothing. Use it in tests of one future.
+    /// Polls a future once, with a waker that does nothing. Use it in tests of a single future.
     pub fn is_ready<F: Future>(&self, future: core::pin::Pin<&mut F>) -> bool {
         future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
-    /// Keeps the clock from moving by itself, until the guard is dropped. Use it while a thread
+    /// Prevents the clock from moving by itself until the guard is dropped. Use it while a thread
     /// outside of [`block_on`](Self::block_on) works.
     pub fn hold(&self) -> ClockHold {
         self.host().hold()
@@ -201,7 +204,7 @@ impl Shared {
         timers
     }
 
-    /// Returns the cores of all timers that use this clock. No lock is held afterwards.
+    /// Returns the cores of all timers that use this clock. The lock is not held after the call.
     fn cores(&self) -> Vec<Arc<Core>> {
         let mut timers = lock(&self.timers);
         timers.retain(|core| core.strong_count() > 0);
@@ -210,7 +213,7 @@ impl Shared {
 
     fn run(&self) {
         lock(&self.state).firing += 1;
-        // A waker may panic.
+        // This is a guard, because a waker can panic.
         let _firing = Firing(self);
         for core in self.cores() {
             core.pass().0.end();
@@ -221,12 +224,13 @@ impl Shared {
         self.clock.now().as_nanos()
     }
 
-    /// Returns the time of the first filed timer, or [`u64::MAX`] if no timer is filed.
+    /// Returns the time at which the first timer is filed, or [`u64::MAX`] if no timer is filed.
     fn next(&self) -> u64 {
         self.cores().into_iter().map(|core| core.time.start(core.next())).min().unwrap_or(u64::MAX)
     }
 
-    /// Returns how long a thread can sleep before it must look again, if the clock runs.
+    /// If the clock runs, returns how long a thread can sleep before it must check the timers
+    /// again.
     fn left(&self) -> Option<Duration> {
         let next = Instant::from_nanos(self.next());
         (!self.clock.stands_still() && next < Instant::MAX).then(|| next.duration_since(self.clock.now()))
@@ -234,7 +238,7 @@ impl Shared {
 }
 
 impl Watcher for Shared {
-    /// Wakes the threads in `block_on`, which fire what is due.
+    /// Wakes the threads in `block_on`, which fire the due timers.
     fn clock_moved(&self) {
         lock(&self.state).changes += 1;
         self.called.notify_all();
@@ -273,7 +277,8 @@ impl Waiter {
                 let mut state = lock(&shared.state);
                 let mut mine = lock(&self.state);
                 if core::mem::take(&mut mine.notified) {
-                    // The thread that notified this thread has already counted it as not parked.
+                    // The thread that notified this thread has already updated the count of parked
+                    // threads.
                     return;
                 }
                 if !core::mem::replace(&mut mine.parked, true) {
@@ -289,7 +294,8 @@ impl Waiter {
             shared.clock.idle();
             let left = shared.left();
             let state = lock(&shared.state);
-            // Nothing for which this thread waits has happened since the count was read.
+            // The clock and the timers have not changed since the count was read, so this thread
+            // waits.
             if state.changes == changes && !lock(&self.state).notified {
                 let called = &shared.called;
                 match left {
@@ -319,7 +325,7 @@ impl Wakes for Waiter {
     }
 }
 
-/// Counts a thread that fires timers while this guard lives.
+/// A guard: the thread is counted as firing timers while the guard exists.
 struct Firing<'a>(&'a Shared);
 
 impl Drop for Firing<'_> {
@@ -328,7 +334,7 @@ impl Drop for Firing<'_> {
     }
 }
 
-/// Counts a thread as in `block_on` while this guard lives.
+/// A guard: the thread is counted as being in `block_on` while the guard exists.
 struct Active<'a>(&'a Waiter);
 
 impl Drop for Active<'_> {
@@ -336,13 +342,13 @@ impl Drop for Active<'_> {
         let shared = &self.0.shared;
         let mut state = lock(&shared.state);
         state.active -= 1;
-        // A waker can panic while the thread fires the due timers, and the thread then leaves by
-        // that panic.
+        // If a waker panics while this thread fires the due timers, the thread is still counted as
+        // parked.
         if core::mem::take(&mut lock(&self.0.state).parked) {
             state.parked -= 1;
         }
         drop(state);
-        // All other threads may wait now.
+        // Possibly all other threads wait now, so one of them must move the clock.
         shared.clock_moved();
     }
 }

@@ -1,5 +1,4 @@
-//! The driver that is a thread. It sleeps until a timer is due, and ends when no handle and no
-//! timer is left.
+//! The driver thread. It sleeps until a timer is due, and ends when no handle and no timer is left.
 
 use std::io;
 use std::thread::Builder;
@@ -12,19 +11,19 @@ use crate::pace::Load;
 use crate::sync::{Arc, Ordering};
 
 impl Core {
-    /// Tells the driver that a timer is filed for `tick`, which is earlier than the driver's next
-    /// look. The caller holds no lock. Returns false if there is no driver and no thread could be
-    /// started.
+    /// Notifies the driver that a timer is filed for `tick`, which is earlier than the driver's
+    /// next check. The caller holds no lock. Returns false if there is no driver and no thread
+    /// could be started.
     #[cold]
     pub(crate) fn call_driver(self: &Arc<Self>, tick: u64) -> bool {
         if let Driver::Hook(hook) = &self.driver {
             hook();
         }
-        // A thread that has ended is started again, for timers that outlive all handles.
+        // A thread that has ended is started again, because timers can outlive all handles.
         self.call_thread(Some(tick)).is_ok()
     }
 
-    /// Starts the thread if there is none, and asks it to look at `tick` at the latest.
+    /// Starts the thread if there is none, and makes it check the timers at `tick` or earlier.
     pub(crate) fn call_thread(self: &Arc<Self>, tick: Option<u64>) -> io::Result<()> {
         let Driver::Thread(place) = &self.driver else { return Ok(()) };
         place.call(
@@ -37,8 +36,8 @@ impl Core {
         )
     }
 
-    /// The pool calls this when it has freed a timer that outlived all handles. If it was the last
-    /// timer, the driver ends.
+    /// The pool calls this when it has freed a timer that outlived all handles. If that was the
+    /// last timer, the driver ends.
     pub(crate) fn call_driver_to_end(&self) {
         match &self.driver {
             Driver::Hook(hook) => hook(),
@@ -55,7 +54,7 @@ impl Core {
         (fired, next)
     }
 
-    /// Brings the alarm forward to a tick or to the end of the driver's rest.
+    /// Brings the alarm forward to a tick, or to the end of the driver's rest if that is later.
     fn look_at(&self, alarm: &Parker<SystemClock>, tick: u64) {
         let at = self.time.start(tick);
         self.bring_forward(alarm, if at < u64::MAX { self.pace.after_rest(at) } else { at });
@@ -72,9 +71,9 @@ impl Core {
         #[cfg(all(test, not(loom)))]
         tests::refuse()?;
         let parker = Parker::try_new(SystemClock::Monotonic).ok_or(io::ErrorKind::OutOfMemory)?;
-        // Several threads may have filed timers since the last look of the previous driver thread,
-        // and each of them announced only its own timer. Therefore the new thread begins with a
-        // look at all shards, even if the previous thread rested.
+        // Several threads can have filed timers since the last check by the previous driver thread,
+        // and each of them knows only its own timer. Therefore the new thread first checks all
+        // shards, even if the previous thread was resting.
         self.bring_forward(&parker, 0);
         let (core, alarm, mut load) = (Arc::clone(self), Arc::clone(&parker), Load::default());
         let drive = move || {
@@ -94,15 +93,16 @@ impl Core {
         })
     }
 
-    /// Ends the calling driver thread, unless a timer was filed meanwhile.
+    /// Ends the calling driver thread, unless a timer was filed since its last check.
     fn leave(&self) -> bool {
         let Driver::Thread(place) = &self.driver else { return false };
         place.leave(|| self.sweep())
     }
 }
 
-/// Asks the kernel for precise wake-ups. By default the kernel may wake a thread 50 us late to save
-/// wake-ups, but this thread already coalesces its wake-ups.
+/// Requests precise wake-ups from the kernel. By default the kernel can wake a thread up to 50 us
+/// late to save wake-ups, which is not needed here, because this thread already coalesces its
+/// wake-ups.
 fn be_precise() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));

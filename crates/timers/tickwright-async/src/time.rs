@@ -1,4 +1,4 @@
-//! The time of timers: where it comes from, and its ticks.
+//! The time of timers: its source, and its ticks.
 
 use core::fmt;
 use core::time::Duration;
@@ -18,21 +18,21 @@ pub(crate) use standard::{instant, nanos_at};
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub use tickwright::time::Instant;
 
-/// The clock of a core, and its ticks. All times are nanoseconds on the scale of the machine's
-/// clock.
+/// The clock of a core, and its ticks. All times are in nanoseconds since the origin of the
+/// machine's clock, even if the core has another clock.
 pub(crate) struct Time {
     source: Source,
-    /// The length of a tick is a power of two.
+    /// The ticks, whose length in nanoseconds is a power of two.
     ticks: Ticks,
-    /// A mask of the low bits that are 0 in the tick of every deadline. `coalesced + 1` ticks are
-    /// coalesced.
+    /// A mask of the low bits that are 0 in the tick of every deadline. Deadlines are rounded up to
+    /// multiples of `coalesced + 1` ticks.
     coalesced: u64,
 }
 
-/// Where the time comes from. The clock of the machine is read without a call through a pointer.
+/// The source of the time. The clock of the machine is read without an indirect call.
 enum Source {
     Machine,
-    /// Another clock. The machine's clock is ahead of this clock by `ahead`.
+    /// Another clock. A time of this clock plus `ahead` is a time of the machine's clock.
     Other {
         clock: Arc<dyn Clock>,
         ahead: i64,
@@ -41,9 +41,9 @@ enum Source {
 }
 
 impl Time {
-    /// Chooses the longest tick up to `resolution`, from 8 ns to 1.07 s. It coalesces as many ticks
-    /// as `slack` allows. The time of another clock is shifted so that it starts at the current
-    /// time of the machine's clock.
+    /// Chooses the longest tick that is at most `resolution`, from 8 ns to 1.07 s, and coalesces as
+    /// many ticks as `slack` allows. If there is another clock, its times are shifted so that it
+    /// starts at the current time of the machine's clock.
     pub(crate) fn new(
         resolution: Duration,
         slack: Duration,
@@ -54,7 +54,8 @@ impl Time {
         let ticks = Ticks::of(1 << power(nanos(resolution)).clamp(3, 30));
         let coalesced = (1 << power(ticks.now(time::Instant::ZERO + slack)).min(60)) - 1;
         let source = clock.map_or(Source::Machine, |clock| {
-            // A whole number of ticks, so that a tick of that clock begins on a tick here.
+            // A whole number of ticks, so that ticks of the other clock begin where ticks begin
+            // here.
             let ahead = i128::from(machine()) - i128::from(clock.now().as_nanos());
             let ahead = ahead.clamp(-i128::from(i64::MAX), i64::MAX.into()) as i64;
             let ahead = if is_test { 0 } else { ahead - ahead % ticks.nanoseconds() as i64 };
@@ -80,9 +81,9 @@ impl Time {
         }
     }
 
-    /// Returns the units of the budget for a poll that is ready without a wait. The clock of a test
-    /// stands still while a task works, and tests poll by hand, so a poll by such a clock takes
-    /// fewer units.
+    /// Returns how many units of the budget a poll takes that is ready without a wait. With the
+    /// clock of a test it takes fewer units, because such a clock stands still while a task works,
+    /// and because tests poll by hand.
     pub(crate) fn late_units(&self) -> u32 {
         if matches!(self.source, Source::Other { is_test: true, .. }) { coop::VALUE } else { coop::LATE }
     }
@@ -108,7 +109,7 @@ impl Time {
         self.ticks.now(time::Instant::from_nanos(nanos))
     }
 
-    /// Returns when a tick begins. [`u64::MAX`] if it begins after the end of the clock.
+    /// Returns when a tick begins, or [`u64::MAX`] if it begins beyond the clock's range.
     pub(crate) fn start(&self, tick: u64) -> u64 {
         self.ticks.start(tick).as_nanos()
     }
@@ -124,7 +125,7 @@ pub(crate) fn machine() -> u64 {
     SystemClock::Monotonic.now().as_nanos()
 }
 
-/// The standard library has no instants here: its clock panics.
+/// On this target the standard library's `Instant` is not used, because its clock panics.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) fn instant(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
@@ -141,7 +142,7 @@ impl fmt::Debug for Time {
     }
 }
 
-/// Nanoseconds of a duration; [`u64::MAX`] for 584 years and longer.
+/// Returns the nanoseconds of a duration, or [`u64::MAX`] if it is 584 years or longer.
 #[inline]
 pub(crate) fn nanos(duration: Duration) -> u64 {
     (time::Instant::ZERO + duration).as_nanos()

@@ -1,4 +1,4 @@
-//! A future that is cancelled at a deadline.
+//! The future [`Timeout`], which is cancelled at a deadline.
 
 use core::fmt;
 use core::future::{Future, IntoFuture};
@@ -23,7 +23,7 @@ impl fmt::Display for Elapsed {
 
 impl core::error::Error for Elapsed {}
 
-/// Converts to an error of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+/// Converts the error to an I/O error of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 impl From<Elapsed> for io::Error {
     fn from(elapsed: Elapsed) -> Self {
         Self::new(io::ErrorKind::TimedOut, elapsed)
@@ -31,11 +31,12 @@ impl From<Elapsed> for io::Error {
 }
 
 pin_project! {
-    /// A future with a deadline: what [`Timers::timeout`](crate::Timers::timeout) and
-    /// [`Timers::timeout_at`](crate::Timers::timeout_at) return.
+    /// A future with a deadline. [`Timers::timeout`](crate::Timers::timeout) and
+    /// [`Timers::timeout_at`](crate::Timers::timeout_at) return it.
     ///
-    /// Each poll polls the future before it checks the deadline, so a future that becomes ready at
-    /// the deadline still succeeds. A timer is armed only if the future was pending.
+    /// Each poll first polls the inner future and then checks the deadline, so an inner future that
+    /// becomes ready at the deadline still succeeds. The timer is armed only if the inner future is
+    /// pending.
     #[must_use = "a time-out does nothing unless it is awaited"]
     #[derive(Debug)]
     pub struct Timeout<F> {
@@ -54,22 +55,22 @@ impl<F> Timeout<F> {
         Self { value: future.into_future(), sleep }
     }
 
-    /// Returns the future.
+    /// Returns a reference to the inner future.
     pub fn get_ref(&self) -> &F {
         &self.value
     }
 
-    /// Returns a mutable reference to the future.
+    /// Returns a mutable reference to the inner future.
     pub fn get_mut(&mut self) -> &mut F {
         &mut self.value
     }
 
-    /// Returns the future and drops the deadline.
+    /// Returns the inner future, without the deadline.
     pub fn into_inner(self) -> F {
         self.value
     }
 
-    /// Returns when the future is cancelled.
+    /// Returns the instant at which the future is cancelled.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.sleep.deadline()

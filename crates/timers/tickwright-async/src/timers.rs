@@ -1,11 +1,11 @@
-//! The handle to a set of timers.
+//! The type [`Timers`], a handle to a set of timers.
 
 use core::fmt;
 use core::future::IntoFuture;
 use core::time::Duration;
 use std::io;
 
-use tickwright::time::Lateness;
+use tickwright::time::{DelayCounts, Lateness};
 
 use crate::coop;
 use crate::delay_queue::DelayQueue;
@@ -22,15 +22,15 @@ use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Instant, instant, nanos, nanos_at};
 use crate::timeout::Timeout;
 
-/// A handle to a set of timers. It creates sleeps, time-outs and slots. Clones are handles to the
-/// same timers.
+/// A handle to a set of timers, which creates sleeps, time-outs and slots. Clones are handles to
+/// the same set.
 ///
-/// Timers made by [`new`](Self::new) fire on a dedicated thread, which sleeps until a timer is due.
-/// Timers made by [`TimerSettings::driven`](crate::TimerSettings::driven) fire when the caller's
-/// loop calls [`run`](Self::run).
+/// The timers of a set that [`new`](Self::new) has created fire on a dedicated thread, which sleeps
+/// until a timer is due. If [`TimerSettings::driven`](crate::TimerSettings::driven) has created the
+/// set, its timers fire when the caller's loop calls [`run`](Self::run).
 ///
-/// After the last handle is dropped, pending timers still fire. Their thread ends after the last
-/// timer.
+/// After the last handle is dropped, pending timers still fire. The dedicated thread ends after the
+/// last timer.
 ///
 /// ```
 /// use core::time::Duration;
@@ -50,24 +50,25 @@ pub struct Timers {
 
 /// The constructors of timers with settings.
 impl TimerSettings {
-    /// Creates timers and starts their thread. In a page, with the feature `web`, the page's event
-    /// loop takes the place of the thread.
+    /// Creates a set of timers and starts its thread. In a web page, with the feature `web`, the
+    /// page's event loop replaces the thread.
     ///
     /// # Errors
-    /// The platform's error if it cannot start a thread. `InvalidInput` if a clock is set.
+    /// The platform's error if it cannot start a thread. An error of kind `InvalidInput` if the
+    /// settings have a clock.
     pub fn start(self) -> io::Result<Timers> {
         if self.clock.is_some() {
             let why = "a thread cannot sleep by a clock of the caller's: make driven timers, and call run";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let timers = self.start_or_retry();
-        // If there is still no thread, this attempt returns the error.
+        // If the thread could not be started before, this second attempt returns the error.
         timers.core.call_thread(None)?;
         Ok(timers)
     }
 
-    /// Like [`start`](Self::start), but ignores a clock that is set. If no thread can be started
-    /// now, the next timer that is armed tries again.
+    /// Like [`start`](Self::start), but ignores a clock in the settings. If no thread can be
+    /// started now, the next arming of a timer tries again.
     #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
     pub(crate) fn start_or_retry(mut self) -> Timers {
         self.clock = None;
@@ -76,11 +77,11 @@ impl TimerSettings {
         timers
     }
 
-    /// Creates timers that fire when the caller calls [`Timers::run`]. The hook `earlier` is called
-    /// when a newly armed timer is due before the time that [`Timers::poll_timeout`] returned. It
-    /// is also called when the last handle is dropped, and for each timer that is dropped after
-    /// that. The hook should wake the caller's loop. It can run on any thread, and no lock is held.
-    /// A program with only one thread can pass an empty hook.
+    /// Creates a set of timers that fire when the caller calls [`Timers::run`]. The hook `earlier`
+    /// is called when a timer is armed that is due before the time that [`Timers::poll_timeout`]
+    /// last returned. It is also called when the last handle is dropped, and for each timer that is
+    /// dropped after that. The hook should wake the caller's loop. It can run on any thread, and no
+    /// lock is held. A program with only one thread can pass an empty hook.
     ///
     /// ```
     /// use core::time::Duration;
@@ -104,7 +105,7 @@ impl TimerSettings {
 }
 
 impl Timers {
-    /// Creates timers with a dedicated thread and the settings of [`TimerSettings::new`].
+    /// Creates a set of timers with a dedicated thread and the settings of [`TimerSettings::new`].
     ///
     /// # Errors
     /// The platform's error if it cannot start a thread.
@@ -112,17 +113,17 @@ impl Timers {
         TimerSettings::new().start()
     }
 
-    /// Returns the time by the clock of these timers, as an instant of the standard library. With
-    /// the clock of the machine it differs from [`Instant::now`] by at most 100 ns.
+    /// Returns the time of the timers' clock, as an instant of the standard library. With the clock
+    /// of the machine, the result differs from [`Instant::now`] by at most 100 ns.
     #[must_use]
     pub fn now(&self) -> Instant {
         instant(self.core.time.now())
     }
 
-    /// Waits for a duration from now. Any duration is allowed: a sleep beyond the end of the clock,
-    /// several hundred years ahead, waits forever. A sleep of zero is ready at once.
+    /// Waits for a duration from now. Any duration is allowed. A sleep beyond the clock's range of
+    /// several hundred years waits forever. A sleep of zero is ready at once.
     ///
-    /// Cost: one read of the clock.
+    /// The call costs one read of the clock.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn sleep(&self, duration: Duration) -> Sleep {
@@ -162,17 +163,17 @@ impl Timers {
         Timeout::new(future, self.sleep_until(deadline))
     }
 
-    /// Ticks every `period`, for the first time at once. A period of zero, for which tokio panics,
-    /// stands for the shortest useful period: the [resolution](Timers::resolution), but at least 1
-    /// us.
+    /// Creates an interval that ticks every `period`. The first tick comes at once. A period of
+    /// zero, for which tokio panics, is treated as the shortest useful period, which is the
+    /// [resolution](Timers::resolution), but at least 1 us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval(&self, period: Duration) -> Interval {
         self.interval_at(self.now(), period)
     }
 
-    /// Ticks every `period`, for the first time at `start`. A period of zero stands for the
-    /// resolution, but at least 1 us.
+    /// Creates an interval that ticks every `period`. The first tick comes at `start`. A period of
+    /// zero is treated as the resolution, but at least as 1 us.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
@@ -180,14 +181,14 @@ impl Timers {
         Interval::new(self.sleep_until(start), period)
     }
 
-    /// Creates a deadline that is not set.
+    /// Creates a reusable deadline that is not set.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn slot(&self) -> Slot {
         Slot::new(&self.core).sited()
     }
 
-    /// Creates an empty queue. It allocates at the first insert.
+    /// Creates an empty queue, which allocates memory at the first insert.
     #[must_use]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn delay_queue<T>(&self) -> DelayQueue<T> {
@@ -198,15 +199,15 @@ impl Timers {
     /// [`driven`](crate::TimerSettings::driven) timers need this call.
     ///
     /// # Panics
-    /// Resumes the first panic of a waker, after all wakers were called.
+    /// If wakers panic, resumes the first of these panics after all wakers were called.
     pub fn run(&self) -> usize {
         coop::begin_turn();
         self.core.pass().0.end()
     }
 
     /// Returns how long the caller's loop can sleep before it must call [`run`](Self::run): zero if
-    /// a timer is due, `None` if no timer is pending. Dropped timers can make this time shorter
-    /// than necessary.
+    /// a timer is due, and `None` if no timer is pending. If timers were dropped, this time can be
+    /// shorter than necessary.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let next = self.core.next();
@@ -221,17 +222,18 @@ impl Timers {
         (next < u64::MAX).then(|| instant(self.core.time.start(next)))
     }
 
-    /// Returns the longest time by which rounding makes a timer late.
+    /// Returns the largest lateness that rounding of a deadline causes.
     #[must_use]
     pub fn resolution(&self) -> Duration {
         self.core.time.resolution()
     }
 
-    /// Counts the timers and reports how late they fired. Takes O(timers), and locks one shard at a
-    /// time.
+    /// Returns how many timers there are, and how late timers fired. Takes O(timers), and locks one
+    /// shard at a time.
     #[must_use]
     pub fn report(&self) -> TimerReport {
-        let (mut live, mut vacant, mut locks, mut lateness) = (0, 0, 0, Lateness::new());
+        let (mut live, mut vacant, mut locks) = (0, 0, 0);
+        let (mut delays, mut lateness) = (DelayCounts::new(), Lateness::new());
         for shard in &self.core.shards {
             let state = lock(&shard.state);
             for (_, node) in state.queue.iter_unordered() {
@@ -241,14 +243,15 @@ impl Timers {
                 }
             }
             locks += state.locked;
+            delays.add(&state.delays);
             lateness.add(&state.lateness);
         }
         let (wakeups, panics) = self.core.driver.counts();
-        TimerReport { live, vacant, locks, lateness, wakeups, panics }
+        TimerReport { live, vacant, locks, delays, lateness, wakeups, panics }
     }
 
-    /// Returns the places where the live timers were made, with their counts, the greatest count
-    /// first. Takes O(timers), and locks one shard at a time.
+    /// Returns the places where the live timers were created, each with its number of timers, in
+    /// descending order of these numbers. Takes O(timers), and locks one shard at a time.
     #[cfg(feature = "sites")]
     #[must_use]
     pub fn sites(&self) -> Vec<(&'static core::panic::Location<'static>, usize)> {
@@ -266,7 +269,7 @@ impl Timers {
         counts
     }
 
-    /// Returns whether both handles refer to the same timers.
+    /// Returns whether both handles refer to the same set of timers.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.core, &other.core)
@@ -282,10 +285,10 @@ impl Clone for Timers {
 
 impl Drop for Timers {
     fn drop(&mut self) {
-        // Release and Acquire: a driver that reads 0 sees each timer that was armed through a
-        // handle.
+        // Release and Acquire, so that a driver that reads 0 sees each timer that was armed with
+        // any of the handles.
         if self.core.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // The driver removes the vacant timers. If there is no driver, the threads' pools
+            // The driver removes the vacant timers. If there is no driver, the pools of the threads
             // remove them.
             self.core.call_driver_to_end();
         }

@@ -1,4 +1,5 @@
-//! Tests of the clock for tests: stopped, moved, moving by itself, on one thread and on several.
+//! Tests of the clock for tests, with one and several threads: while it stands still, is moved by
+//! calls, and moves by itself.
 
 mod common;
 
@@ -104,7 +105,7 @@ fn a_clock_is_stopped_and_moved_inside_of_a_task() {
             assert_eq!(timers.now() - start, ms(100));
             assert!(!clock.is_ready(sleep.as_mut()));
             sleep.await;
-            // The clock was stopped within a tick.
+            // The clock was paused in the middle of a tick.
             let late = timers.now() - start - ms(300);
             assert!(late < timers.resolution(), "{late:?}");
         }
@@ -137,7 +138,8 @@ fn several_threads_wait_and_the_clock_moves_when_all_do() {
         .collect();
     drop(sender);
     gate.wait();
-    // The threads are on their way into `block_on`, and the clock waits for all three.
+    // The three threads are about to enter `block_on`. The clock must not move before all of them
+    // have entered it.
     while !format!("{clock:?}").contains("threads: 3") {
         std::thread::yield_now();
     }
@@ -227,7 +229,8 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
             TimerSettings::new().clock(Arc::clone(&clock) as Arc<dyn tickwright::time::Clock>).driven(|| {});
         let work = move || {
             let task = Counter::new();
-            // Two vacant timers in the pool of the thread, one in a slot, and one that is armed.
+            // There are two vacant timers in the thread's pool, one vacant timer in a slot, and one
+            // armed timer.
             let mut sleeps = [5, 5, 9].map(|delay| Box::pin(timers.sleep(ms(delay))));
             sleeps.iter_mut().for_each(|sleep| assert!(task.poll(sleep.as_mut()).is_pending()));
             let [_, _, armed] = sleeps;
@@ -241,7 +244,8 @@ fn nothing_is_kept_when_handles_threads_and_timers_are_gone() {
                 _ => drop((slot, timers, armed)),
             }
         };
-        // A thread keeps timers until it ends.
+        // The work runs on a separate thread, because a thread keeps its unused timers until it
+        // ends.
         std::thread::spawn(work).join().unwrap();
         assert_eq!(Arc::strong_count(&clock), 1, "order {order}");
     }
@@ -277,8 +281,8 @@ fn a_panic_of_a_waker_leaves_the_clock_to_others() {
     let mut bad = pin!(clock.timers().sleep(ms(5)));
     assert!(bad.as_mut().poll(&mut core::task::Context::from_waker(&waker)).is_pending());
     let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        // This thread's own waker is not called, so this thread still counts as waiting when the
-        // other waker panics.
+        // The waker of this thread is not called, so this thread is still counted as waiting when
+        // the other waker panics.
         clock.block_on(async { sleep(Duration::from_secs(3600)).await });
     }));
     assert!(panicked.is_err());
@@ -294,7 +298,7 @@ fn a_thread_in_real_time_sees_the_pause() {
         let clock = clock.clone();
         std::thread::spawn(move || clock.block_on(async { sleep(Duration::from_secs(3600)).await }))
     };
-    // The thread waits in real time, or is about to.
+    // The other thread waits in real time, or is about to wait.
     while !format!("{clock:?}").contains("waiting: 1") {
         std::thread::yield_now();
     }
@@ -321,7 +325,7 @@ fn a_thread_in_real_time_sees_an_advance() {
         std::thread::yield_now();
     }
     clock.advance(Duration::from_secs(3600));
-    // These timers go by the clock of the machine, not by the test's.
+    // These timers use the clock of the machine, and not the clock of the test.
     assert!(sleeper.join().unwrap() < Duration::from_secs(1800));
 }
 

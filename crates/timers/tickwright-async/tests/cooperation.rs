@@ -1,4 +1,5 @@
-//! Ready when due at any poll, unless the thread's budget is spent; and clocks that threads move.
+//! Tests that a poll of a due timer is ready unless the thread's budget is spent, and tests of
+//! clocks that threads move.
 
 mod common;
 
@@ -13,19 +14,21 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tickwright_async::{Interval, TestClock, TimerSettings, Timers};
 
-/// How many polls may be ready without a wait in a turn of a task, by the clock of the machine.
+/// How many polls can be ready without a wait in one turn of a task, with the clock of the machine.
 const OF_THE_MACHINE: usize = 16;
 
-/// The same by a clock of a test, and for the values of a delay queue.
+/// How many polls can be ready without a wait in one turn with the clock of a test, and how many
+/// values a delay queue can return in one turn.
 const OF_A_TEST: usize = 128;
 
-/// How many polls may be ready whose timers have fired.
+/// How many polls of timers that have fired can be ready in one turn.
 const FIRED: usize = 1024;
 
-/// More ticks than any turn may have. A task that never returned would end after as many.
+/// More ticks than are allowed in any turn. A task that never returned to its executor would end
+/// after this many ticks.
 const MANY: usize = 3000;
 
-/// Polls until the first poll that is pending; returns how many were ready.
+/// Polls until a poll is pending. Returns how many polls were ready.
 fn ready_in_a_row(task: &Counter, mut due: impl FnMut(&mut Context<'_>) -> bool) -> usize {
     (0..MANY).take_while(|_| due(&mut task.context())).count()
 }
@@ -41,8 +44,8 @@ impl Ticks {
     }
 }
 
-/// Runs a task to its end, by an executor that knows nothing of timers. Its other tasks would run
-/// after each turn of this task. Returns the greatest number of ticks in a turn.
+/// Runs a task to its end, with an executor that is independent of the timers. The executor's other
+/// tasks would run after each turn of this task. Returns the greatest number of ticks in one turn.
 fn most_in_a_turn<F: Future>(ticks: &Ticks, task: F) -> usize {
     let waker = Counter::new();
     let mut task = pin!(task);
@@ -58,13 +61,13 @@ fn most_in_a_turn<F: Future>(ticks: &Ticks, task: F) -> usize {
     }
 }
 
-/// The same inside of `block_on`, where the work of a task may move the clock.
+/// Like `most_in_a_turn`, but inside of `block_on`, where a task can move the clock.
 fn most_in_a_turn_of_a_test<F: Future>(clock: &TestClock, ticks: &Ticks, task: F) -> usize {
     clock.block_on(async { most_in_a_turn(ticks, task) })
 }
 
-/// Timers on the clock of the machine, with an interval that is an hour behind. Nothing depends on
-/// how fast the machine is.
+/// Creates timers with the clock of the machine, and an interval that is an hour behind, so that
+/// the speed of the machine does not matter.
 fn behind() -> (Timers, Interval) {
     let timers = TimerSettings::new().driven(|| {});
     let behind = timers.interval_at(timers.now() - Duration::from_secs(3600), ms(1));
@@ -78,7 +81,7 @@ fn a_task_that_is_always_due_yields_when_the_budget_is_spent() {
     let zero = |cx: &mut Context<'_>| pin!(timers.sleep(Duration::ZERO)).poll(cx).is_ready();
     assert_eq!(ready_in_a_row(&task, zero), OF_A_TEST);
     assert_eq!(task.count(), 1, "the task goes on after the others");
-    // A waker that can wake nobody takes nothing.
+    // Polls with a waker that cannot wake a task take no units of the budget.
     assert!((0..1000).all(|_| zero(&mut Context::from_waker(Waker::noop()))));
 }
 
@@ -130,7 +133,7 @@ fn a_period_of_zero_returns_while_the_clock_moves() {
     assert!((2..=OF_A_TEST + 1).contains(&most), "{most}");
 }
 
-/// The clock moves while the task works, so one timer fires between two ticks of the other.
+/// The clock moves while the task works, so one timer fires between two ticks of the other timer.
 #[test]
 fn a_timer_that_fires_does_not_excuse_one_that_is_late() {
     let (ticks, clock) = (Ticks::default(), TestClock::new());
@@ -147,11 +150,11 @@ fn a_timer_that_fires_does_not_excuse_one_that_is_late() {
         }
     });
     assert!(fired.get() > MANY / 4, "{}", fired.get());
-    // Every third tick is of the timer that fires, which takes less.
+    // Every third tick is a tick of the timer that fires, which takes fewer units.
     assert!((2..=2 * OF_A_TEST).contains(&most), "{most}");
 }
 
-/// Each timer is armed while the other one is ready, and fires while the task works.
+/// Each of two timers is armed while the other timer is ready, and fires while the task works.
 #[test]
 fn timers_that_have_fired_take_from_the_budget_too() {
     let (ticks, clock) = (Ticks::default(), TestClock::new());
@@ -181,27 +184,27 @@ fn timers_that_have_fired_take_from_the_budget_too() {
     assert!((2..=FIRED + 2).contains(&most), "{most}");
 }
 
-/// The branches share the waker of the task, so the polls of many branches do not tell that the
-/// task has returned.
+/// The branches share the waker of the task, so polls of many branches do not show that the task
+/// has returned.
 #[test]
 fn a_select_of_late_timers_returns() {
     for count in (1..=10).chain([20, 100, 1000]) {
         let (ticks, timers) = (Ticks::default(), behind().0);
         let start = timers.now() - Duration::from_secs(3600);
         let mut late: Vec<_> = (0..count).map(|_| timers.interval_at(start, ms(1))).collect();
-        // The first one that is ready, as a biased `select!`.
+        // Takes the first branch that is ready, as a biased `select!` does.
         let mut any = |cx: &mut Context<'_>| late.iter_mut().any(|every| every.poll_tick(cx).is_ready());
         let most = most_in_a_turn(&ticks, async {
             while ticks.tick() {
                 poll_fn(|cx| if any(cx) { Poll::Ready(()) } else { Poll::Pending }).await;
             }
         });
-        // Eight polls of timers that were held back before may be let through.
+        // Up to eight timers that were held back before are let through.
         assert!(most <= OF_THE_MACHINE + 8, "{count}: {most}");
     }
 }
 
-/// Each future has a waker of its own.
+/// Each future has its own waker, although all futures belong to one task.
 #[test]
 fn futures_with_wakers_of_their_own_return_as_one_task() {
     for (late, waiting) in [(1, 0), (1, 5), (2, 0), (5, 5), (100, 0), (1000, 1000)] {
@@ -219,7 +222,7 @@ fn futures_with_wakers_of_their_own_return_as_one_task() {
     }
 }
 
-/// The timer that was held back first is dropped. Those after it are not held back for ever.
+/// The timer that was held back first is dropped. The other timers must not be held back forever.
 #[test]
 fn a_timer_is_ready_though_the_one_that_was_held_back_first_is_gone() {
     let (timers, mut behind) = behind();
@@ -264,7 +267,7 @@ fn values_that_are_due_leave_a_delay_queue_in_several_turns() {
     assert_eq!(queue.len(), 10, "no value is lost");
 }
 
-/// One task spends the budget in each of its turns. The other one is polled in between.
+/// One task spends the budget in each of its turns. Another task is polled between these turns.
 #[test]
 fn a_timer_is_held_back_twice_at_most() {
     let (timers, mut behind) = behind();
@@ -341,7 +344,7 @@ fn a_reset_to_the_past_is_ready_at_the_next_poll_of_the_same_task() {
         sleep.as_mut().get_mut().reset(timers.now() - ms(500));
         assert!(task.poll(sleep.as_mut()).is_ready());
         assert!(sleep.is_elapsed());
-        // The sleep is of use again.
+        // The sleep is armed again for another deadline.
         sleep.as_mut().get_mut().reset(timers.now() + Duration::from_secs(3600));
         assert!(task.poll(sleep.as_mut()).is_pending());
         let mut slot = timers.slot();
@@ -385,7 +388,7 @@ fn a_timer_that_fired_a_tick_before_its_new_deadline_is_filed_again() {
     assert!(task.poll(sleep.as_mut()).is_pending());
     clock.advance(Duration::from_nanos(80));
     assert_eq!(task.count(), 1);
-    // It fired for tick 10 from the start; its deadline is now tick 11.
+    // The timer fired for tick 10 after the start. Its deadline is now tick 11.
     sleep.as_mut().get_mut().reset(start + Duration::from_nanos(88));
     assert!(task.poll(sleep.as_mut()).is_pending());
     assert!(!sleep.is_elapsed());

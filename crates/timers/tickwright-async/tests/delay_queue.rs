@@ -1,4 +1,4 @@
-//! Delay queues, by a clock that stands still.
+//! Tests of delay queues with a clock that stands still.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Tests of timers that the caller's loop runs: when the hook is called.
+//! Tests of when the hook is called, for timers that the caller's loop runs.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn is_pending(sleep: core::pin::Pin<&mut tickwright_async::Sleep>) -> bool {
 fn the_loop_is_called_for_what_is_due_before_it_was_told() {
     let (timers, calls) = counted();
     let second = Duration::from_secs(1);
-    // A thread that ends drops the timers of its pool.
+    // When a thread ends, it drops the timers of its pool.
     std::thread::spawn({
         let timers = timers.clone();
         move || {

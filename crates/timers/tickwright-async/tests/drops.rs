@@ -1,5 +1,5 @@
-//! A runtime, timers, a sleep and a delay queue are dropped in every order. Nothing panics, nothing
-//! stays in memory, and the parts that are left go on as long as a driver is left.
+//! Tests in which a runtime, timers, a sleep and a delay queue are dropped in every order. No drop
+//! panics, no memory is leaked, and the remaining parts work as long as there is a driver.
 
 mod common;
 
@@ -17,7 +17,7 @@ use tickwright_async::{DelayQueue, Sleep, TimerSettings, Timers};
 use tokio::runtime::{Builder, Runtime};
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// The tests wait at most this long for what must happen soon.
+/// The longest time for which a test waits for an event that must happen soon.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ enum Part {
 
 const PARTS: [Part; 4] = [Part::Runtime, Part::Timers, Part::Sleep, Part::Queue];
 
-/// The 24 orders of the parts.
+/// Returns the 24 orders of the parts.
 fn orders() -> Vec<[Part; 4]> {
     let mut orders = Vec::new();
     for number in 0..4_usize.pow(4) {
@@ -43,7 +43,7 @@ fn orders() -> Vec<[Part; 4]> {
     orders
 }
 
-/// What fires the timers.
+/// The drivers, which fire the timers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Driver {
     Thread,
@@ -52,7 +52,7 @@ enum Driver {
 }
 
 impl Driver {
-    /// Timers of the runtime that the caller has entered.
+    /// Creates timers with this driver. The caller has entered the runtime.
     fn timers(self) -> Timers {
         match self {
             Self::Thread => TimerSettings::new().shards(2).start().unwrap(),
@@ -62,13 +62,15 @@ impl Driver {
     }
 }
 
-/// With 0 workers the runtime has no thread of its own: tasks run only inside of `block_on`.
+/// Creates a runtime. With 0 workers it has no threads of its own, so tasks run only inside of
+/// `block_on`.
 fn runtime(workers: usize) -> Runtime {
     let mut builder = if workers == 0 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     builder.worker_threads(workers.max(1)).enable_time().build().unwrap()
 }
 
-/// A task's waker with a token: while the token is shared, something still has the waker.
+/// A task whose waker holds a token. As long as the token has other owners, a clone of the waker
+/// exists.
 struct Counted {
     task: Waker,
     _token: Arc<()>,
@@ -86,16 +88,16 @@ struct Scene {
     runtime: Option<Runtime>,
     timers: Option<Timers>,
     sleep: Option<Sleep>,
-    /// Its one value is a token.
+    /// The queue, whose only value is a token.
     queue: Option<DelayQueue<Arc<()>>>,
     key: Key,
-    /// Shared by the value and by the wakers.
+    /// The token, which the queue's value and the wakers share.
     token: Arc<()>,
 }
 
 impl Scene {
-    /// Makes the parts. A task of the runtime has polled the sleep, and the queue if `polled`. The
-    /// deadlines are `span` from now.
+    /// Creates the parts. A task of the runtime polls the sleep and, if `polled` is true, also the
+    /// queue. The deadlines are `span` from now.
     fn new(driver: Driver, workers: usize, polled: bool, span: Duration) -> Self {
         let runtime = runtime(workers);
         let entered = runtime.enter();
@@ -134,8 +136,8 @@ impl Scene {
         }
     }
 
-    /// Uses the sleep and the queue, if they are left: both end soon. Without a driver they stay
-    /// pending, and the queue keeps its value.
+    /// Uses the sleep and the queue, if they were not dropped. If there is a driver, both must end
+    /// soon. Without a driver, the sleep stays pending and the queue keeps its value.
     fn use_what_is_left(&mut self) {
         let Self { driver, runtime, sleep, queue, key, token, .. } = self;
         if *driver == Driver::Thread || runtime.is_some() {
@@ -172,10 +174,10 @@ impl Scene {
         }
     }
 
-    /// All parts are dropped: no waker and no value is left in memory.
+    /// Checks, after all parts were dropped, that no waker and no value is left in memory.
     fn end(self) {
         let Self { token, .. } = self;
-        // The driver drops a waker that it has called a little later.
+        // The driver drops a waker a little after it has called the waker.
         wait_until("a waker or a value is left", || Arc::strong_count(&token) == 1);
     }
 }
@@ -201,8 +203,8 @@ fn wait_until(what_else: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Drops the parts in every order. The parts that are left are used once, before one of the drops
-/// or not at all.
+/// Drops the parts in every order. The remaining parts are used once before one of the drops, or
+/// not at all.
 fn every_order(driver: Driver) {
     for order in orders() {
         for (workers, polled) in [(0, false), (0, true), (2, false), (2, true)] {
@@ -220,7 +222,7 @@ fn every_order(driver: Driver) {
     }
 }
 
-/// The same while the timers fire.
+/// Like `every_order`, but the timers fire during the drops.
 fn every_order_while_timers_fire(driver: Driver) {
     for order in orders() {
         for (workers, polled) in [(0, false), (0, true), (2, false), (2, true)] {
@@ -272,7 +274,7 @@ fn timers_of_a_thread_are_dropped_in_every_order() {
     every_order(Driver::Thread);
     every_order_while_timers_fire(Driver::Thread);
     a_runtime_drops_its_tasks(Driver::Thread);
-    // No other test of this file has driver threads.
+    // No other test of this file uses driver threads.
     #[cfg(target_os = "linux")]
     wait_until("a driver thread is left", || common::driver_threads() == 0);
 }

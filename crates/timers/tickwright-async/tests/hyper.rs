@@ -1,4 +1,5 @@
-//! Tests of hyper's trait, called through a trait object as hyper calls it.
+//! Tests of the implementation of hyper's trait. The trait is called through a trait object, as
+//! hyper does.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Intervals and what they do about missed ticks, by a clock that stands still.
+//! Tests of intervals and their policies for missed ticks, with a clock that stands still.
 
 mod common;
 
@@ -22,13 +22,13 @@ impl Scene {
         Self { start: timers.now(), clock, timers, task: Counter::new() }
     }
 
-    /// Returns when the tick was due, in ms from the start.
+    /// Polls an interval. Returns when the tick was due, in ms from the start.
     fn poll(&self, interval: &mut Interval) -> Poll<u128> {
         interval.poll_tick(&mut self.task.context()).map(|due| (due - self.start).as_millis())
     }
 
-    /// Runs a sequence of pairs: the span to advance by, and the due times of the ticks that are
-    /// ready then.
+    /// Runs a sequence of steps. A step is the span by which the clock is advanced, and the due
+    /// times of the ticks that must be ready after that.
     fn expect(&self, interval: &mut Interval, steps: &[(u64, &[u128])]) {
         for (number, (span, ticks)) in steps.iter().enumerate() {
             self.clock.advance(ms(*span));
@@ -76,7 +76,7 @@ fn short_periods_keep_their_grid() {
     scene.expect(&mut interval, &[(0, &[0]), (9, &[2]), (1, &[10]), (2, &[12])]);
 }
 
-/// As in tokio, and also for a period of which 5 ms are several.
+/// The rule of tokio holds, even if 5 ms are several periods.
 #[test]
 fn a_tick_is_missed_when_it_is_more_than_5_ms_late() {
     let scene = Scene::new();

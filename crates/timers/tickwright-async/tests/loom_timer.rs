@@ -1,12 +1,12 @@
-//! Models of a timer's owner and its driver, over the shipped code. loom runs all schedules. Each
-//! model ends with a check that no timer still waits after its deadline, which would be a lost
-//! wake-up.
+//! Loom models of a timer's owner and its driver, in all schedules. They run the shipped code. At
+//! its end, each model checks that no timer still waits after its deadline, because that would be a
+//! lost wake-up.
 //!
-//! Not modelled: the pool of a thread, the wheel (a sorted list replaces it), and the end and
-//! restart of the task of `on_tokio`.
+//! The models do not contain the pool of a thread, the wheel (which a sorted list replaces), and
+//! the end and restart of the task of `on_tokio`.
 //!
-//! Each model can fail: its comment names a change of the code that makes it fail, and each change
-//! was tried.
+//! The comment of each model names a wrong change of the code. With this change, made by hand, the
+//! model failed.
 #![cfg(loom)]
 
 use core::future::Future;
@@ -25,7 +25,7 @@ fn explore(scene: impl Fn() + Send + Sync + 'static) {
     loom::model::Builder::new().check(scene);
 }
 
-/// A clock that a thread of the model moves. Its ticks are 8 ns.
+/// A clock that a thread of the model moves. Ticks are 8 ns long.
 struct Moved(AtomicU64);
 
 impl Clock for Moved {
@@ -69,7 +69,7 @@ impl Scene {
         Self { clock, timers, calls }
     }
 
-    /// The driver's pass at tick `now`.
+    /// Runs a pass of the driver at tick `tick`.
     fn run_at(&self, tick: u64) {
         self.clock.0.store(tick, Ordering::SeqCst);
         self.timers.run();
@@ -84,9 +84,10 @@ impl Scene {
         self.timers.now() + Self::span(tick) - Self::span(now)
     }
 
-    /// The driver asks, on a thread of its own, how long it may sleep. Returns whether the driver
-    /// wakes at tick `due` at the latest: by its own sleep, or by a call since. Call it when all
-    /// other threads are done.
+    /// Starts a thread on which the driver computes how long it can sleep. The closure that the
+    /// thread returns checks whether the driver wakes at tick `due` or earlier, either at the end
+    /// of its sleep or because it was called since. Call the closure after all other threads have
+    /// ended.
     fn looks(&self, due: u64) -> loom::thread::JoinHandle<impl FnOnce() -> bool + use<>> {
         let (scene, due) = (self.clone(), self.at(due));
         loom::thread::spawn(move || {
@@ -96,7 +97,7 @@ impl Scene {
         })
     }
 
-    /// The driver's pass at tick `now`, on a thread of its own.
+    /// Starts a thread that runs a pass of the driver at tick `tick`.
     fn runs_at(&self, tick: u64) -> loom::thread::JoinHandle<()> {
         let scene = self.clone();
         loom::thread::spawn(move || scene.run_at(tick))
@@ -111,7 +112,7 @@ fn poll_slot(slot: &mut Slot, waker: &Waker) -> Poll<()> {
     slot.poll_elapsed(&mut Context::from_waker(waker))
 }
 
-/// Fails when the waker is put in after the timer is armed.
+/// Fails if the waker is stored after the timer is armed.
 #[test]
 fn the_first_poll_against_the_fire() {
     explore(|| {
@@ -128,8 +129,9 @@ fn the_first_poll_against_the_fire() {
     });
 }
 
-/// This is the first poll, with a timer that is still filed from its last use. Fails when a store
-/// arms a vacant timer: a timer that the driver has just taken out would be armed in no queue.
+/// The first poll uses a timer that is still filed from its last use. Fails if a vacant timer is
+/// armed with a store instead of an exchange, because a timer that the driver has just taken out of
+/// the queue would then be armed but in no queue.
 #[test]
 fn the_first_poll_of_a_used_timer_against_its_leave() {
     explore(|| {
@@ -150,7 +152,7 @@ fn the_first_poll_of_a_used_timer_against_its_leave() {
     });
 }
 
-/// Fails when the drop takes the waker out before it exchanges the word.
+/// Fails if the drop takes the waker out before it exchanges the word.
 #[test]
 fn a_drop_against_the_fire() {
     explore(|| {
@@ -171,7 +173,7 @@ fn a_drop_against_the_fire() {
     });
 }
 
-/// Fails when the waker is exchanged while the timer is armed.
+/// Fails if the waker is replaced while the timer is armed.
 #[test]
 fn another_task_against_the_fire() {
     explore(|| {
@@ -189,7 +191,7 @@ fn another_task_against_the_fire() {
     });
 }
 
-/// Fails when a sleep that fired for an earlier deadline counts as over.
+/// Fails if a sleep whose timer fired for an earlier deadline is treated as ready.
 #[test]
 fn a_later_deadline_against_the_fire() {
     explore(|| {
@@ -215,8 +217,8 @@ fn a_later_deadline_against_the_fire() {
     });
 }
 
-/// Fails when the owner reads `filed` before its exchange, or when the driver does not exchange the
-/// word after it has written `filed`. The timer then stays filed at 30, and fires late.
+/// Fails if the owner reads `filed` before its exchange, or if the driver does not exchange the
+/// word after it has written `filed`. In both cases the timer stays filed at 30, and fires late.
 #[test]
 fn an_earlier_deadline_against_a_pass_that_files_again() {
     explore(|| {
@@ -234,8 +236,8 @@ fn an_earlier_deadline_against_a_pass_that_files_again() {
     });
 }
 
-/// Fails when the pass makes idle a timer that it has filed again and that was then disarmed. The
-/// timer's old entry would stay in the queue.
+/// Fails if the pass files a timer again, the timer is then disarmed, and the pass makes it idle.
+/// The timer's entry would stay in the queue.
 #[test]
 fn a_slot_is_cleared_and_set_against_a_pass_that_files_again() {
     explore(|| {
@@ -258,8 +260,8 @@ fn a_slot_is_cleared_and_set_against_a_pass_that_files_again() {
     });
 }
 
-/// Fails when `file` does not call the driver, or when the look leaves the alarm at the tick of a
-/// timer that is gone.
+/// Fails if `file` does not call the driver, or if the driver's check leaves the alarm at the tick
+/// of a timer that was removed.
 #[test]
 fn a_timer_that_is_filed_against_a_look() {
     explore(|| {
@@ -277,7 +279,7 @@ fn a_timer_that_is_filed_against_a_look() {
     });
 }
 
-/// Fails when `expedite` does not call the driver.
+/// Fails if `expedite` does not call the driver.
 #[test]
 fn an_earlier_deadline_against_a_look() {
     explore(|| {
@@ -292,8 +294,8 @@ fn an_earlier_deadline_against_a_look() {
     });
 }
 
-/// Two owners and the driver meet at one shard. Fails when a drop leaves an armed
-/// timer.
+/// Two owners and the driver use the same shard at the same time. Fails if a drop leaves an armed
+/// timer behind.
 #[test]
 fn two_owners_against_a_pass() {
     let mut builder = loom::model::Builder::new();
@@ -323,9 +325,9 @@ fn two_owners_against_a_pass() {
     });
 }
 
-/// The last handle is dropped while another thread arms and drops a timer. Fails when a timer that
-/// outlives all handles stays in its queue, which keeps the core alive. Fails too when the last
-/// handle does not call the driver, which would wait for ever.
+/// The last handle is dropped while another thread arms and drops a timer. Fails if a timer that
+/// outlives all handles stays in its queue, which would keep the core alive. Also fails if the drop
+/// of the last handle does not call the driver, which would wait forever.
 #[test]
 fn the_last_handle_against_a_drop() {
     explore(|| {
@@ -345,8 +347,9 @@ fn the_last_handle_against_a_drop() {
     });
 }
 
-/// A wrong order that loses a wake-up: the task checks whether the timer has fired, and then puts
-/// its waker in. This specimen must fail. Otherwise the models above could not find a lost wake-up.
+/// A specimen with a wrong order, which loses a wake-up: the task checks whether the timer has
+/// fired, and only then stores its waker. This specimen must fail, because otherwise the models
+/// above could not detect a lost wake-up.
 #[test]
 #[should_panic(expected = "woken")]
 fn a_specimen_that_looks_before_it_waits_loses_its_wake_up() {

@@ -1,4 +1,4 @@
-//! Counts as OpenMetrics text, which a strict parser reads back.
+//! Tests of reports as OpenMetrics text, which a strict parser reads back.
 
 mod common;
 
@@ -11,10 +11,10 @@ use tickwright::shard::Shards;
 use tickwright::time::VirtualHost;
 use tickwright_async::TestClock;
 
-/// By name and labels, such as `a_total name=x,kind=y`.
+/// The values of samples by name and labels, such as `a_total name=x,kind=y`.
 type Samples = BTreeMap<String, f64>;
 
-/// Splits `name="value",...} rest`: the labels, and the rest.
+/// Splits the text `name="value",...} rest` into the labels and the rest.
 fn labels(mut text: &str) -> (String, &str) {
     let mut found = String::new();
     loop {
@@ -38,7 +38,7 @@ fn labels(mut text: &str) -> (String, &str) {
     }
 }
 
-/// Panics unless the text keeps the rules of OpenMetrics.
+/// Parses OpenMetrics text. Panics if the text violates the rules of the format.
 fn parse(text: &str) -> Samples {
     let body = text.strip_suffix("# EOF\n").expect("the end");
     assert!(body.is_empty() || body.ends_with('\n'));
@@ -96,7 +96,7 @@ fn parse(text: &str) -> Samples {
     samples
 }
 
-/// One histogram: its labels, and the last bucket that was read.
+/// A histogram that is being read: its labels, and the bucket that was read last.
 struct Point {
     labels: String,
     bound: f64,
@@ -106,8 +106,8 @@ struct Point {
 }
 
 impl Point {
-    /// The last bucket is that of all values. OpenMetrics 1.0: a histogram has a count if, and only
-    /// if, it has a sum.
+    /// The last bucket must contain all values. According to OpenMetrics 1.0, a histogram has a
+    /// count if and only if it has a sum.
     fn end(self) {
         assert_eq!(self.bound, f64::INFINITY, "{}: the last bucket", self.labels);
         assert_eq!(self.has_sum, self.has_count, "{}: a sum and a count", self.labels);
@@ -118,7 +118,7 @@ impl Point {
 fn a_scheduler_shards_and_futures_are_read_back() {
     let host = VirtualHost::new();
     let scheduler = Scheduler::new(Settings::new().clock(host.monotonic()));
-    // Equal texts at two addresses are two origins of a scheduler.
+    // Equal texts at different addresses are different origins for a scheduler.
     let [first, second, _] =
         [(10, "a job"), (20, "a job"), (30, String::from("a job").leak())].map(|(delay, name)| {
             let site = Site { name, file: "f", line: 1 };
@@ -161,12 +161,15 @@ fn a_scheduler_shards_and_futures_are_read_back() {
         ("timers_armed_total name=idle,kind=shards", 3.0),
         ("timers_rearmed_total name=idle,kind=shards", 2.0),
         ("timers_rearmed_in_place_total name=idle,kind=shards", 1.0),
+        ("timer_delay_seconds_bucket name=idle,kind=shards,le=0.001048575", 2.0), // 1000, 9000 ns
         ("timers_pending name=tasks,kind=async", 1.0),
+        ("timer_delay_seconds_bucket name=tasks,kind=async,le=0.004194303", 0.0),
+        ("timer_delay_seconds_bucket name=tasks,kind=async,le=0.008388607", 1.0),
         ("timer_lateness_seconds_count name=tasks,kind=async", 0.0),
     ] {
         assert_eq!(samples.get(&format!("tickwright_{sample}")), Some(&right), "{sample}\n{text}");
     }
-    // The reader refuses a histogram without one of these lines.
+    // The parser must refuse a histogram in which one of these lines is missing.
     for gone in ["lateness_seconds_sum", "lateness_seconds_count", "le=\"+Inf\""] {
         let less: String =
             text.lines().filter(|line| !line.contains(gone)).map(|line| format!("{line}\n")).collect();

@@ -1,5 +1,5 @@
-//! A runtime for openraft can take its timers from this crate: our futures meet the bounds that its
-//! trait `AsyncRuntime` sets on time. DESIGN.md says why there is no adapter.
+//! Tests that a runtime for openraft can use this crate's timers, because our futures meet the
+//! bounds on timers in openraft's trait `AsyncRuntime`. DESIGN.md explains why there is no adapter.
 
 mod common;
 
@@ -10,8 +10,9 @@ use core::time::Duration;
 use common::ms;
 use tickwright_async::{Elapsed, Instant, TestClock};
 
-/// The part of `AsyncRuntime` that is about time, in openraft 0.9 and 0.10. It is a copy, because
-/// openraft has many dependencies. There the instant is a type of the trait too.
+/// The part of `AsyncRuntime` about time, as in openraft 0.9 and 0.10. It is copied, because
+/// openraft has many dependencies. In openraft, the instant is also an associated type of the
+/// trait.
 trait Time {
     type Sleep: Future<Output = ()> + Send + Sync;
     type TimeoutError: Debug + Display + Send;

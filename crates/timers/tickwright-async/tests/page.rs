@@ -1,6 +1,7 @@
-//! A program for `wasm32-unknown-unknown`, where the clock of the standard library panics: nothing
-//! here may ask it for the time. It has no harness, since nothing unwinds there. `ci/page.mjs` runs
-//! it in node; with the feature `web` in a browser, too. On other systems it runs as it is.
+//! A program for `wasm32-unknown-unknown`. The clock of the standard library panics on this target,
+//! so the program must never read it. The program has no test harness, because panics do not unwind
+//! there. `ci/page.mjs` runs it in Node.js and, with the feature `web`, also in a browser. On other
+//! systems it runs as a normal test.
 
 use core::future::Future;
 use core::pin::pin;
@@ -16,7 +17,7 @@ use tickwright::{DefaultQueue, SlabQueue, Wheel};
 use tickwright_async::{DelayQueue, TestClock, TimerSettings, Timers, sleep};
 use tickwright_collections::{By, Dictionary, SlabDict};
 
-/// A clock of the caller: the program sets it.
+/// A clock that the program implements and sets.
 #[derive(Clone, Default)]
 struct Mine(Arc<AtomicU64>);
 
@@ -114,7 +115,7 @@ fn futures(clock: &Mine) {
     assert!(timers.report().lateness.count() >= 3);
 }
 
-/// What a program gets that names no clock.
+/// Checks the behavior of a program that sets no clock.
 fn defaults() {
     let mut scheduler = Scheduler::<Boxed>::new(Settings::new());
     scheduler
@@ -134,7 +135,7 @@ fn defaults() {
     let timers = Timers::global();
     let ahead = sleep(Duration::from_secs(3600));
     assert!(ahead.deadline() > timers.now() && !is_ready(ahead));
-    // There are no threads in a page, and that is an error like others.
+    // There are no threads in a page, so this can return an error.
     let _ = Timers::new().map(|timers| timers.now());
     let _ = Scheduler::<Boxed>::spawn("timers");
     let host = VirtualHost::new();
@@ -157,7 +158,7 @@ fn main() {
     web::main();
 }
 
-/// Time passes by the host, and `setTimeout` fires.
+/// Tests with the host's clock and `setTimeout`.
 #[cfg(all(feature = "web", target_family = "wasm", target_os = "unknown"))]
 mod web {
     use core::cell::Cell;
@@ -172,8 +173,9 @@ mod web {
 
     #[wasm_bindgen]
     extern "C" {
-        /// What the runner has: it ends the test, counts time-outs that are set, tells the longest
-        /// that was asked for, and makes the host call at most so many milliseconds later.
+        /// Functions of the runner: one ends the test, one counts the time-outs that are set, one
+        /// returns the longest requested time-out, and one limits how many milliseconds later the
+        /// host calls.
         #[wasm_bindgen(js_namespace = runner)]
         fn done(failure: Option<String>);
         #[wasm_bindgen(js_namespace = runner)]
@@ -206,7 +208,7 @@ mod web {
         SystemClock::Monotonic.now()
     }
 
-    /// A page that is busy may be late, so nothing is expected by a time.
+    /// Waits until `is_so` returns true, without a time limit, because a busy page can be late.
     async fn until(what: &str, is_so: impl Fn() -> bool) {
         for _ in 0..5000 {
             if is_so() {
@@ -217,7 +219,7 @@ mod web {
         panic!("5000 sleeps went by, and not yet: {what}");
     }
 
-    /// All are delivered, none is early, and what is dropped sets no time-out.
+    /// All sleeps end, no sleep is early, and a dropped sleep sets no time-out.
     async fn sleeps() {
         let (count, left) = (300, Rc::new(Cell::new(300)));
         for n in 0..count {
@@ -269,7 +271,7 @@ mod web {
         assert_eq!(pending(), before, "a time-out is left of a scheduler that was dropped");
     }
 
-    /// An alarm beyond what a host can wait does not go off at once.
+    /// An alarm later than the longest time-out of a host does not go off at once.
     async fn alarms() {
         let before = pending();
         let alarm = WebAlarm::new(|| panic!("30 days have not passed"));
@@ -281,7 +283,8 @@ mod web {
         alarm.set(Some(Instant::MAX));
         drop(alarm);
         assert_eq!(pending(), before, "the drop stops the alarm");
-        // Each setting replaces the one before. A time that is past is due at once.
+        // Each setting replaces the previous one. If the time has passed, the alarm goes off at
+        // once.
         let (due, rung) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicUsize::new(0)));
         let (at, count) = (Arc::clone(&due), Arc::clone(&rung));
         let alarm = WebAlarm::new(move || {

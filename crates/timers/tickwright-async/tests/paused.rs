@@ -1,11 +1,11 @@
-//! A program in the shape of tests of tokio's timers, under a paused clock. Only the imports of the
-//! timers are ours: those that the page `docs/start/async.md` prints.
+//! A program like a test of tokio's timers with a paused clock. It differs only in the imports of
+//! the timers, which are those that the page `docs/start/async.md` shows.
 
 use tickwright_async::TimerSettings;
 use tickwright_async::{Duration, Instant, interval, now, sleep, sleep_until, timeout};
 use tokio::time::advance;
 
-/// This program compiles by the import that the page prints.
+/// This program contains the import that the page shows.
 #[test]
 fn the_page_prints_the_import_of_this_program() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/start/async.md");
@@ -68,7 +68,7 @@ async fn a_poll_directly_after_advance_is_ready() {
     assert!(late.is_elapsed());
 }
 
-/// The functions without a handle use the runtime's clock on every worker.
+/// On every worker, the functions without a handle use the runtime's clock.
 #[test]
 fn one_call_serves_all_workers() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -83,7 +83,7 @@ fn one_call_serves_all_workers() {
     });
 }
 
-/// What the next test runs in a process of its own.
+/// The part of the next test that runs in a separate process.
 #[tokio::test(start_paused = true)]
 #[ignore = "its output is what `timers_that_sleep_for_real_under_a_paused_clock_are_told_of` reads"]
 async fn sleeps_for_real() {

@@ -1,4 +1,4 @@
-//! A recorder sees what sleeps, time-outs and slots do.
+//! Tests that the operations of sleeps, time-outs and slots are recorded.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -46,8 +46,8 @@ fn each_timer_is_armed_and_ends_once() {
     drop(timers);
     let kinds = kinds(recorder, &file);
     let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
-    // Three bare sleeps, three sleeps in time-outs, three time-outs and two uses of a slot: each of
-    // them ends.
+    // There are three separate sleeps, three sleeps in time-outs, three time-outs, and two uses of
+    // a slot. Each of them has an end in the trace.
     assert_eq!(count("arm"), count("fire") + count("cancel"), "{kinds:?}");
     assert_eq!((count("fire"), count("cancel"), count("rearm")), (6, 3, 1), "{kinds:?}");
 }
@@ -69,7 +69,7 @@ fn a_timer_that_has_fired_is_armed_and_not_rearmed() {
         sleep.await;
     });
     drop(timers);
-    // The first tick is at once.
+    // The first tick comes at once.
     assert_eq!(kinds(recorder, &file), ["arm", "fire"].repeat(4));
 }
 

@@ -1,4 +1,4 @@
-//! Where live timers were made.
+//! Tests of the report of where live timers were created.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Sleeps, by a clock that stands still: the timers fire when the test says so.
+//! Tests of sleeps with a clock that stands still, so that the timers fire when the test moves the
+//! clock.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The adapter for the sleep trait of the AWS clients.
+//! Tests of the adapter for the sleep trait of the AWS clients.
 
 mod common;
 

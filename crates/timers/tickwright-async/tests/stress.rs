@@ -1,5 +1,5 @@
-//! Many timers, several threads, the clock of the machine: nothing is lost, nothing is early, and
-//! nothing is late for long.
+//! Stress tests with many timers, several threads, and the clock of the machine. No timer is lost,
+//! no timer is early, and no timer is very late.
 
 mod common;
 
@@ -14,11 +14,11 @@ use std::time::Instant;
 
 use tickwright_async::{Sleep, TimerSettings, Timers};
 
-/// How late a timer may fire. A busy machine delays the driver by much less. A timer that the
-/// driver has forgotten is later, if no other timer calls the driver.
+/// The largest allowed lateness. A busy machine delays the driver by much less. A timer that the
+/// driver has missed is later than this, unless another timer calls the driver.
 const MOST_LATE: Duration = Duration::from_secs(10);
 
-/// How long the test waits for what must happen soon.
+/// The longest time for which the test waits for an event that must happen soon.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn assert_none_late(timers: &Timers) {
@@ -43,7 +43,7 @@ impl Wake for Task {
     }
 }
 
-/// A generator of small numbers that is the same in every run.
+/// A random generator for small numbers, whose sequence is the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -57,7 +57,8 @@ impl Random {
     }
 }
 
-/// Polls tasks until each has ended n rounds. Most sleeps are moved a few times before they end.
+/// Polls tasks until each task has ended its rounds. Most sleeps are moved a few times before they
+/// end.
 fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &AtomicUsize, seed: u64) {
     let mut random = Random(seed);
     let mut worked = Instant::now();
@@ -83,7 +84,7 @@ fn work(timers: &Timers, ready: &Mutex<mpsc::Receiver<Arc<Task>>>, left: &Atomic
                 waker.wake();
             }
         } else if random.below(3) == 0 {
-            // Later, earlier, or into the past.
+            // The new deadline is later, earlier, or in the past.
             let at = Instant::now() + random.span() - Duration::from_micros(500);
             sleep.reset(at);
             *deadline = at;
@@ -114,7 +115,7 @@ fn sleeps_that_move_between_threads_all_end() {
             scope.spawn(move || work(timers, receiver, left, seed));
         }
     });
-    // Each timer that is still armed fires: none is lost.
+    // Each timer that is still armed must fire.
     let start = Instant::now();
     while timers.report().live > 0 {
         assert!(start.elapsed() < PATIENCE, "{}", timers.report());
@@ -123,7 +124,7 @@ fn sleeps_that_move_between_threads_all_end() {
     assert_none_late(&timers);
     for task in &tasks {
         if let Some((sleep, _)) = &mut *task.sleep.lock().unwrap() {
-            // The driver calls the waker a little after the timer has left its queue.
+            // The driver calls the waker a little after it has taken the timer out of its queue.
             while !task.queued.load(Ordering::SeqCst) {
                 assert!(start.elapsed() < PATIENCE, "a timer fired and its task was not woken");
                 std::thread::yield_now();
@@ -165,7 +166,7 @@ fn slots_of_several_threads_are_set_and_cleared_while_they_fire() {
     assert_none_late(&timers);
 }
 
-/// The only timer: no other one calls a driver that has forgotten it.
+/// There is only one timer, so if the driver missed it, no other timer would call the driver.
 #[test]
 fn a_lone_timer_that_another_thread_moves_nearer_is_not_late() {
     const HOUR: Duration = Duration::from_secs(3600);

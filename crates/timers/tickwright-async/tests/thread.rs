@@ -1,4 +1,4 @@
-//! Timers with a thread of their own, by the clock of the machine.
+//! Tests of timers with a driver thread and the clock of the machine.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::time::Instant;
 use common::ms;
 use tickwright_async::{TimerSettings, Timers};
 
-/// The smallest executor.
+/// A minimal executor.
 fn block_on<F: Future>(future: F) -> F::Output {
     common::Unpark::block_on(future)
 }
@@ -69,8 +69,8 @@ fn a_timer_is_armed_when_the_thread_has_ended() {
     }
 }
 
-/// Timers fire so often that the driver rests. A waker that nobody calls would make this wait for
-/// ever.
+/// Timers fire so often that the driver rests. If a waker was not called, this test would wait
+/// forever.
 #[test]
 fn each_sleep_of_many_threads_ends_and_none_is_early() {
     let timers = Timers::new().unwrap();
@@ -149,11 +149,12 @@ fn sleeps_on_many_threads_are_all_woken_and_none_is_early() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_thread_ends_when_the_last_timer_is_dropped() {
-    // This runs in a process of its own, where no other test has driver threads.
+    // This test runs in a separate process, in which no other test uses driver threads.
     const CHILD: &str = "TICKWRIGHT_ASYNC_THREADS";
     if std::env::var_os(CHILD).is_none() {
         let name = "the_thread_ends_when_the_last_timer_is_dropped";
-        // An emulator that cannot start programs of its system by itself.
+        // If the tests run in an emulator that cannot start programs, this variable names the
+        // emulator.
         let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
         let test = std::env::current_exe().unwrap();
         let mut words = emulator.split_whitespace().map(Into::into).chain([test]);

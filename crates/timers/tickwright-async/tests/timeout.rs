@@ -1,4 +1,4 @@
-//! Time-outs and slots, by a clock that stands still.
+//! Tests of time-outs and slots with a clock that stands still.
 
 mod common;
 
@@ -156,7 +156,7 @@ fn futures_are_small() {
     is_send_and_sync::<tickwright_async::DelayQueue<u8>>();
 }
 
-/// Pending at its first poll, ready at its second.
+/// A future whose first poll is pending and whose second poll is ready.
 struct Twice(bool);
 
 impl Future for Twice {
@@ -180,7 +180,8 @@ fn a_slot_locks_once_for_a_thousand_operations() {
         clock.advance(ms(1));
     }
     assert_eq!(timers.report().locks, 1);
-    // It was idle until its tick had passed: so the next operation files its timer again.
+    // The slot was not in use when its filed tick passed, so the next operation files its timer
+    // again.
     clock.advance(ms(10_000));
     let before = timers.report().locks;
     let mut operation = pin!(slot.timeout(ms(5000), Twice(false)));

@@ -1,4 +1,4 @@
-//! Tests of timers over one sleep of tokio: its paused clock moves them.
+//! Tests of timers that a sleep of tokio drives. The timers follow tokio's paused clock.
 
 mod common;
 
@@ -149,7 +149,7 @@ fn a_runtime_without_a_timer_is_refused() {
     let _ = TimerSettings::new().on_tokio();
 }
 
-/// The task ends on a worker, while this thread files a far timer and then a near one.
+/// While the task ends on a worker, this thread files a far timer and then a near timer.
 #[test]
 fn no_timer_is_lost_while_the_driver_ends_and_starts() {
     let runtime =
@@ -163,12 +163,12 @@ fn no_timer_is_lost_while_the_driver_ends_and_starts() {
         let mut near = timers.sleep(Duration::from_millis(1));
         let task = common::Counter::new();
         drop(timers);
-        // From at once to later than the task needs to end, and to start again.
+        // The delays range from zero to more than the task needs to end and to start again.
         let spin = |times: u32| (0..times).for_each(|_| core::hint::spin_loop());
         spin(round % 50 * 100);
         assert!(task.poll(core::pin::Pin::new(&mut far)).is_pending());
         spin(round % 7 * 2000);
-        // It may have passed already.
+        // The deadline has possibly passed already.
         if task.poll(core::pin::Pin::new(&mut near)).is_pending() {
             let begun = std::time::Instant::now();
             while task.count() == 0 {
@@ -179,8 +179,8 @@ fn no_timer_is_lost_while_the_driver_ends_and_starts() {
     }
 }
 
-/// Runs a task that is always late, beside one that returns to the runtime in a loop. Returns the
-/// greatest number of ticks between two turns of the other one.
+/// Runs a task that is always late, and another task that yields to the runtime in a loop. Returns
+/// the greatest number of ticks of the late task between two turns of the other task.
 async fn most_between_two_turns<F: Future>(
     timers: &Timers,
     work: impl FnOnce(Interval, Arc<Ticks>) -> F,
@@ -207,11 +207,11 @@ async fn most_between_two_turns<F: Future>(
 #[derive(Default)]
 struct Ticks(AtomicUsize);
 
-/// The ticks of two turns, and one before the first wait. The runtime wakes tasks that yield in the
-/// reverse order, so each task has two turns between two turns of the other.
+/// The number of ticks in two turns, plus one tick before the first wait. The runtime runs tasks
+/// that yield in reverse order, so each task has two turns between two turns of the other task.
 const TWO_TURNS: usize = 2 * 16 + 1;
 
-/// More ticks than there may be between two turns.
+/// More ticks than are allowed between two turns.
 const MANY: usize = 3000;
 
 impl Ticks {
@@ -220,7 +220,7 @@ impl Ticks {
     }
 }
 
-/// Timers on the clock of the runtime and on that of the machine.
+/// Returns timers with the clock of the runtime, and timers with the clock of the machine.
 fn both() -> [Timers; 2] {
     [timers(), TimerSettings::new().driven(|| {})]
 }
@@ -254,7 +254,8 @@ async fn a_spawned_task_that_is_always_late_returns_to_the_runtime() {
     }
 }
 
-/// More late timers than are held back where nothing tells when a task returns.
+/// There are more late timers than are held back in the case that nothing shows when a task
+/// returns.
 #[tokio::test]
 async fn a_task_of_tokio_returns_whatever_it_waits_for() {
     for timers in both() {
@@ -280,7 +281,7 @@ async fn a_task_of_tokio_returns_whatever_it_waits_for() {
     }
 }
 
-/// tokio does not count the polls of such a task, so the thread's budget alone does.
+/// tokio does not count the polls of such a task, so only the thread's budget makes it return.
 #[tokio::test]
 async fn a_task_without_a_budget_of_tokio_returns_too() {
     let most = most_between_two_turns(&timers(), async |mut behind, ticks| {
@@ -295,7 +296,7 @@ async fn a_task_without_a_budget_of_tokio_returns_too() {
     assert!((2..=TWO_TURNS).contains(&most), "{most}");
 }
 
-/// The future takes all of tokio's budget in each turn before the deadline is polled.
+/// In each turn, the future spends all of tokio's budget before the deadline is polled.
 #[tokio::test]
 async fn a_time_out_beside_a_future_that_spends_the_budget_is_given_up() {
     for timers in both() {

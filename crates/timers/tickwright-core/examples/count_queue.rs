@@ -1,20 +1,21 @@
-//! Runs operations whose instructions are counted, one operation of one structure in one storage:
+//! Runs one operation of one structure in one storage many times, so that its instructions can be
+//! counted:
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_queue wheel slab reschedule
 //! ```
 //!
-//! `ci/instructions.py` runs all of them and compares the counts with a record. Each run makes
-//! `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random deadlines. A
-//! fourth argument n draws each deadline from n delays that start at the queue's `now`. `now`
-//! advances by one tick for each timer that is inserted before counting begins.
+//! `ci/instructions.py` runs all operations, and compares the counts with recorded counts. Each run
+//! makes `MANY` calls on a queue that holds between `MANY` and `2 * MANY` timers with random
+//! deadlines. With a fourth argument n, each deadline is the queue's `now` plus one of n delays,
+//! and `now` advances by one tick for each timer that is inserted before counting begins.
 
 use core::hint::black_box;
 
 use tickwright_core::{Family, HookQueue, SlabQueue, Timer, TimerQueue, for_each_family};
 
 const MANY: usize = 1000;
-/// Deadlines are spread over about an hour of milliseconds.
+/// The range of deadlines, which is about an hour in milliseconds.
 const SPREAD: u64 = 1 << 22;
 
 /// Xorshift, after Marsaglia 2003.
@@ -29,7 +30,7 @@ impl Random {
     }
 }
 
-/// The instruction count covers only this function.
+/// Runs `work`. Only the instructions of this function are counted.
 #[inline(never)]
 fn measured(work: impl FnOnce()) {
     work();

@@ -1,4 +1,4 @@
-//! A queue and its nodes as statics: they need no allocator, no set-up code and no lifetimes.
+//! A queue and its nodes as statics, which need no allocator, no set-up code and no lifetimes.
 //!
 //! `cargo run --example statics --no-default-features` builds the library without `alloc`. The
 //! example itself uses `std` for `println!` and for a lock. On bare metal, code that masks the
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tickwright_core::{BoundedHeap, HookQueue, Reject, Tick, Timer, TimerRef};
 
-/// A 4-ary heap whose buffer for eight timers lies in the queue itself.
+/// A 4-ary heap whose buffer for eight timers is part of the queue.
 type Heap = BoundedHeap<4, 8>;
 
 /// What the program does when a timer fires.
@@ -30,17 +30,19 @@ fn main() -> Result<(), Reject> {
     queue.insert(0, &SENSE)?;
     queue.insert(150, &SLEEP)?;
 
-    // A real program would read a counter for its clock, and set an alarm for `next_wake`.
+    // A real program would read its clock from a counter, and would set an alarm for `next_wake`.
     while let Some(now) = queue.next_wake() {
         let Some(head) = queue.peek() else { break };
         let Task { name, period } = head.key.get().payload;
         let fired = if period > 0 {
-            // One step re-arms the timer on its grid: nothing is freed, and nothing can fail.
+            // A single call re-arms the timer on its grid, so nothing is freed and nothing can
+            // fail.
             queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period)).is_some()
         } else {
             queue.pop_expired(now).is_some()
         };
-        // A wheel can wake up although nothing is due: then it has only moved timers internally.
+        // With a wheel, `next_wake` can be a tick at which nothing is due, and at which the wheel
+        // only moves timers internally.
         if !fired {
             continue;
         }
@@ -48,7 +50,7 @@ fn main() -> Result<(), Reject> {
         // this one.
         println!("{now:4}  {name}");
         if head.key == TimerRef::from(&SLEEP) {
-            // The periodic timers would run forever.
+            // Without this loop, the periodic timers would run forever.
             for timer in [&BLINK, &SENSE] {
                 let removed = queue.remove(TimerRef::from(timer));
                 println!("{now:4}  {} cancelled: {}", timer.payload.name, removed.is_ok());

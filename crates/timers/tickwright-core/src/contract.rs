@@ -16,20 +16,21 @@ pub type Span = u64;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Order {
-    /// Timers are delivered by (expiry, arrival), and are due exactly at
-    /// `max(deadline, now at insert)`.
+    /// Timers are due exactly at `max(deadline, now at insert)`. Timers are delivered by expiry,
+    /// and with equal expiry by arrival.
     Exact,
     /// Timers are due at the end of a bucket, at most
     /// `lateness(deadline - now at the last (re)insert)` ticks after the deadline. `now` is the
     /// queue's clock, which [`TimerQueue::insert_at`] sets to the caller's time.
     Granular {
-        /// Upper bound of expiry - deadline, as a function of the requested delay.
+        /// The upper bound of `expiry - deadline`, as a function of the requested delay.
         lateness: fn(Span) -> Span,
     },
 }
 
 impl Order {
-    /// Returns whether the queue is exact to the tick and first-in-first-out among equals.
+    /// Returns whether the queue is exact to the tick, and delivers timers of the same tick in the
+    /// order of their arrival.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::Exact)
@@ -37,8 +38,9 @@ impl Order {
 }
 
 /// Marks the families whose [`Order`] is exact, and the queues of such families. Their timers are
-/// due on time whatever `now` is at the insert, so these queues also have the operations without a
-/// time argument. Implement this trait for a family of your own, unless the family is granular.
+/// due exactly at the deadline even if the queue's `now` is old at the insert, so these queues also
+/// have the operations without a time argument. If you write a family and it is not granular,
+/// implement this trait for it.
 #[diagnostic::on_unimplemented(
     message = "a granular queue counts its lateness from the caller's time: call \
                `insert_at(deadline, value, now)` or `reschedule_at(key, deadline, now)`",
@@ -54,7 +56,7 @@ pub trait Exact {}
 pub enum HeadChange {
     /// The next wake-up has not changed.
     Same,
-    /// The next wake-up may have changed: read [`TimerQueue::next_wake`] again.
+    /// The next wake-up might have changed: read [`TimerQueue::next_wake`] again.
     Changed,
 }
 
@@ -76,13 +78,14 @@ impl HeadChange {
 /// A timer that has left the queue because it was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expired<K, V> {
-    /// The timer's key. It is stale from now on, unless the call was
+    /// The timer's key. After the call the key is stale, unless the call was
     /// [`pop_and_reinsert`](TimerQueue::pop_and_reinsert) or
     /// [`pop_and_keep`](crate::Queue::pop_and_keep).
     pub key: K,
     /// `max(requested deadline, now at the last (re)insert)`.
     pub deadline: Tick,
-    /// The tick at which the timer was due in this structure, never before `deadline`.
+    /// The tick at which the timer was due in this structure. The expiry is never before
+    /// `deadline`.
     pub expiry: Tick,
     /// The value that the caller gave to the queue.
     pub value: V,
@@ -103,28 +106,29 @@ pub struct Pending<K> {
 pub struct Advance {
     /// The number of timers passed to the sink.
     pub delivered: usize,
-    /// The number of timers moved inside the structure (cascades); they count against the budget
-    /// too.
+    /// The number of timers moved inside the structure (cascades); each move also uses one unit of
+    /// the budget.
     pub moved: usize,
-    /// Whether no due timer is left. If the budget ran out, it can be `false` although nothing is
-    /// due, because the structure would have to move timers to find out.
+    /// Whether no due timer is left. If the budget was used up, the value can be `false` although
+    /// nothing is due, because the structure cannot know this without moving more timers.
     pub complete: bool,
 }
 
-/// Why a queue refused to take a timer. `?` converts a [`Rejected`] into it. A closure must name
-/// this type at its end, as in `Ok::<_, Reject>(())`.
+/// Why a queue refused a timer. `?` converts a [`Rejected`] into a `Reject`. If the conversion is
+/// in a closure, the closure's last expression must name this type, as in `Ok::<_, Reject>(())`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reject {
-    /// A bounded queue is full, or a growing queue got no memory.
+    /// A bounded queue is full, or there is no memory for a queue to grow.
     Full,
     /// The caller-owned node is already pending in this queue.
     AlreadyLinked,
     /// The caller-owned node is pending in another queue.
     WrongQueue,
     /// All 2^31 - 1 queue identities of this process are used up, so the nodes of this queue could
-    /// not be distinguished from those of another queue. On a target that cannot draw identities,
-    /// the queue does not compile: see [`HookQueue::new`](crate::HookQueue::new).
+    /// not be distinguished from the nodes of another queue. On a target where queues cannot draw
+    /// identities, a program that creates a queue does not compile: see
+    /// [`HookQueue::new`](crate::HookQueue::new).
     NoIdentity,
 }
 
@@ -150,8 +154,9 @@ impl From<Claimed> for Reject {
     }
 }
 
-/// A refused insert. The error returns the value unharmed (clause 13). It implements `Error` if the
-/// value is `Debug`; for other values, use `map_err(|rejected| rejected.reason)`.
+/// The error of a refused insert. The error contains the unchanged value (clause 13). `Rejected`
+/// implements `Error` if the value is `Debug`; for other values, use
+/// `map_err(|rejected| rejected.reason)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<V> {
     /// The reason for the refusal.
@@ -162,8 +167,8 @@ pub struct Rejected<V> {
 
 error_texts! { Rejected<V>, V: Self { reason, .. } => reason }
 
-/// Lets `?` drop the value. A function needs this if the value borrows a node that the function's
-/// error must not borrow.
+/// With this conversion, `?` drops the value. A function needs it if the value borrows a node that
+/// the function's error must not borrow.
 impl<V> From<Rejected<V>> for Reject {
     fn from(rejected: Rejected<V>) -> Self {
         rejected.reason
@@ -188,78 +193,88 @@ error_texts! { KeyError:
     Self::WrongQueue => "the timer is pending in another queue",
 }
 
-/// The contract that every timer queue of this project keeps, and the methods for code that takes
-/// any queue. Each method names the clauses that it serves; the method of [`Queue`](crate::Queue)
-/// with the same name documents the rest. Each family's page states the costs.
+/// The contract of every timer queue of this project, and the methods for code that takes any
+/// queue. The documentation of each method here names only the clauses for the method; for
+/// everything else see the method of [`Queue`](crate::Queue) with the same name. The documentation
+/// of each family states the costs.
 ///
 /// A queue holds **pending** timers and delivers them when they expire. Ticks are `u64` on the
-/// queue's own clock. The queue knows no wall clock and no unit. Every clause below has a number.
-/// The conformance suite (`tickwright-testkit`) has one named test for each clause, and runs it on
-/// every structure in every storage.
+/// queue's own clock. The queue does not read a clock, and does not know how long a tick is. The
+/// conformance suite (`tickwright-testkit`) has a test for each clause below, which has the
+/// clause's name and runs on every structure in every storage.
 ///
 /// # Clauses
 ///
 /// 1. `never_early`: a timer leaves only when `now >= deadline`. A granular queue can be late,
 ///    within the bound that it declares in [`ORDER`](Self::ORDER) for the delay from `now()` at the
-///    last (re)insert. The delay that the caller means counts from the caller's time, which can be
-///    hours ahead of `now()`. A granular queue therefore takes that time with the deadline
-///    ([`insert_at`](Self::insert_at), [`reschedule_at`](Self::reschedule_at)), and the bound holds
-///    for that delay, after any uptime and any sleep. The operations without a time compile only
-///    for a queue that is [`Exact`].
+///    last (re)insert. The delay that the caller has in mind begins at the caller's time, which can
+///    be hours after the queue's `now()`. A granular queue therefore takes that time together with
+///    the deadline ([`insert_at`](Self::insert_at), [`reschedule_at`](Self::reschedule_at)), so
+///    that the bound holds for the caller's delay, however long the program has run or slept. The
+///    operations without a time argument compile only for a queue that is [`Exact`].
 /// 2. `none_lost_none_twice`: each inserted timer is delivered or removed exactly once.
-/// 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`, in granular queues rounded
-///    up to the end of its bucket. Exact queues deliver by (expiry, arrival), so equal deadlines
-///    leave in the order of their arrival, and all exact structures produce the same event log.
-///    Granular queues deliver by expiry. Each family documents the order that it keeps among
-///    equals, which is the same in both storages.
-/// 4. `reschedule_is_remove_and_insert`: a rescheduled timer keeps its key and leaves after its
-///    equals, even when its deadline stays the same. In a granular queue, a timer whose bucket
-///    stays the same can keep its place. The lateness bound still holds for the new deadline.
+/// 3. `order`: a timer's *expiry* is `max(deadline, now at (re)insert)`; a granular queue rounds it
+///    up to the end of the timer's bucket. Exact queues deliver by expiry, and with equal expiry by
+///    arrival, so all exact structures produce the same event log. Granular queues deliver by
+///    expiry. The documentation of each granular family states the order of timers with equal
+///    expiry, which is the same in both storages.
+/// 4. `reschedule_is_remove_and_insert`: a rescheduled timer has the same key as before and leaves
+///    after all other timers of its expiry, even if its deadline did not change. In a granular
+///    queue, a timer that stays in the same bucket is allowed to stay at its place in the order.
+///    The lateness bound holds for the new deadline in any case.
 /// 5. `now_is_monotone`: `now()` is the greatest `now` that any call has passed so far. A smaller
-///    `now` is clamped to it. `update_now` delivers nothing: a timer that is due by then stays
-///    pending, keeps its place in the order, and leaves at the next pop.
-/// 6. `past_deadlines_are_legal`: a deadline at or before `now()` leaves at the next pop.
-/// 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. `u64::MAX` is delivered at
-///    `now = u64::MAX`. Arithmetic saturates, nothing panics, and there is no horizon.
+///    `now` is treated as if it were this value. `update_now` delivers nothing: a timer that is due
+///    at the new `now` stays pending at its place in the order, and leaves at the next pop.
+/// 6. `past_deadlines_are_legal`: a timer whose deadline is at or before `now()` leaves at the next
+///    pop.
+/// 7. `every_deadline_is_ordinary`: every `u64` is a legal deadline. A timer for `u64::MAX` is
+///    delivered at `now = u64::MAX`. Arithmetic saturates, nothing panics, and no deadline is too
+///    far.
 /// 8. `next_expiry_is_exact`: `next_expiry()` is the expiry of the head.
-/// 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()` (no missed
-///    wake). It is `None` exactly when the queue is empty. After a complete advance it is in the
-///    future (no busy spin).
+/// 9. `next_wake_is_a_lower_bound`: `next_wake()` is never later than `next_expiry()`, so no
+///    wake-up is missed. `next_wake()` is `None` if and only if no timer is pending. After a
+///    complete advance `next_wake()` is later than `now()`, so a driver does not spin.
 /// 10. `head_change_is_reported`: an insert, remove or reschedule through
-///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. It is
-///     allowed to report a change although `next_wake()` stays the same, but it never misses a
-///     change.
+///     [`driven()`](crate::Queue::driven) that alters `next_wake()` reports the change. The
+///     operation is allowed to report a change although `next_wake()` stays the same, but must not
+///     leave a change unreported.
 /// 11. `stale_keys_stay_stale`: the key of a timer that has left the queue is [`KeyError::Stale`]
-///     forever. Slab keys carry a generation. A slot that has used all its generations is retired.
-///     An intrusive node is its own key, and that key is stale while the node is not linked. Zero
-///     is never a valid key.
-/// 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve` nothing allocates.
-/// 13. `full_hands_the_value_back`: a bounded queue that is full, and a growing queue that gets no
-///     memory, refuse with [`Reject::Full`]. They return the value and are otherwise unchanged.
+///     forever. Slab keys contain a generation. A slot that has used all its generations is
+///     retired. A caller-owned node is its own key, and that key is stale while the node is not
+///     linked. Zero is never a valid key.
+/// 12. `no_allocation_after_reserve`: after `with_capacity` or `reserve`, no operation allocates
+///     until there are more timers than were reserved for.
+/// 13. `full_hands_the_value_back`: if a bounded queue is full, or if there is no memory for a
+///     queue to grow, an insert fails with [`Reject::Full`]. The error contains the value, and the
+///     queue does not change.
 /// 14. `check_verifies_every_invariant`: `check()` walks the whole structure and names the broken
-///     invariant. Tests break links on purpose to test `check()` itself.
-/// 15. `idle_time_is_free`: an advance costs nothing for elapsed ticks in which nothing was
-///     pending.
-/// 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers. The
-///     remaining timers keep their order, and `next_wake()` is then not in the future. Repeated
-///     advances with one `now` deliver everything that was due. The number of calls is linear in
-///     the pending timers, whatever is inserted between them.
+///     invariant. To test `check()` itself, tests deliberately break links.
+/// 15. `idle_time_is_free`: the cost of an advance does not grow with the number of elapsed ticks
+///     at which no timer was due.
+/// 16. `budget_bounds_an_advance`: an advance delivers and moves at most `budget` timers. If due
+///     timers remain, they stay in order, and `next_wake()` is not later than `now()`. Repeated
+///     advances with the same `now` deliver everything that was due. The number of necessary calls
+///     is linear in the number of pending timers, whatever is inserted between two calls.
 /// 17. `user_code_runs_on_a_whole_queue`: comparators, drops, sinks and closures run before the
-///     first link write or after the last one. A panic in one of them leaves a queue that passes
-///     `check()`.
+///     first link write or after the last one. After a panic in user code, the queue therefore
+///     still passes `check()`.
 /// 18. `second_is_the_next_after_the_head`: `second()` returns what `peek()` would return if the
-///     head were removed. The result depends only on the order, not on the layout of the storage.
+///     head were removed. The result depends only on the order of the timers, not on the layout of
+///     the storage.
 /// 19. `pop_and_reinsert_is_pop_then_insert`: re-arming the expired head in one step gives the same
-///     event log as a pop and an insert. However, the key stays valid and nothing is freed.
+///     event log as a pop and an insert. In contrast to a pop and an insert, the key stays valid
+///     and nothing is freed.
 /// 20. `len_counts_what_is_pending`: `len()` is correct after every operation.
-/// 21. `clear_empties`: `clear()` removes every timer, keeps `now()` and the memory, and makes all
-///     keys stale.
-/// 22. `idle_timers_keep_their_keys`: a timer of a slab can be idle: it is in the queue, but not
-///     pending. Its key names it until it is removed. `arm` makes it pending, `disarm` and
-///     `pop_and_keep` make it idle. An idle timer is not due, is not counted, costs no time, and
-///     keeps its memory, so that `arm` never fails for lack of memory. Operations on pending timers
-///     refuse its key with [`KeyError::Idle`]. A caller-owned timer is idle while it is in no
-///     queue, and its key is then [`KeyError::Stale`] in every queue.
+/// 21. `clear_empties`: `clear()` removes every timer and makes all keys stale. The call does not
+///     change `now()`, and frees no memory.
+/// 22. `idle_timers_keep_their_keys`: a timer of a slab can be idle, which means that it is in the
+///     queue but not pending. The key of such a timer is valid until the timer is removed. `arm`
+///     makes an idle timer pending; `disarm` and `pop_and_keep` make a pending timer idle. An idle
+///     timer is never due, is not counted by `len()`, and takes no time in other operations. The
+///     memory of an idle timer stays allocated, so that `arm` never fails for lack of memory.
+///     Operations on pending timers refuse the key of an idle timer with [`KeyError::Idle`]. A
+///     caller-owned timer is idle while it is not in a queue; its key is then [`KeyError::Stale`]
+///     in every queue.
 ///
 /// # Order, by example
 ///
@@ -288,10 +303,10 @@ error_texts! { KeyError:
 ///
 /// # Lateness, by example
 ///
-/// A coarse wheel is late by at most 8/63 of the delay, or by one tick. The delay counts from the
-/// time that the program passes with the deadline, because the queue cannot know how long the
-/// program has slept. `insert` and `reschedule`, which take no time, do not compile for such a
-/// queue:
+/// A timer in a coarse wheel is late by at most 8/63 of its delay, or by one tick if that is more.
+/// The delay begins at the time that the program passes together with the deadline, because the
+/// queue cannot know how long the program has slept. `insert` and `reschedule`, which take no time
+/// argument, do not compile for such a queue:
 ///
 /// ```
 /// use tickwright_core::{CoarseWheel, Reject, SlabQueue};
@@ -311,22 +326,22 @@ error_texts! { KeyError:
 /// }
 /// ```
 ///
-/// Schedulers and shards with a clock read their clock themselves, and pass the time to their
+/// Schedulers and shards that have a clock read it themselves, and pass the time to their
 /// structure.
 ///
 /// # Next wake and next expiry
 ///
 /// `next_expiry` is exact. `next_wake` is a lower bound that is cheap to compute. A driver sets its
-/// alarm to `next_wake`. If it then finds nothing due, the bound moves to a later tick. After a
-/// complete advance the bound is in the future, so a driver does not spin.
+/// alarm to `next_wake`. If nothing is due when the alarm fires, an advance makes the bound later.
+/// After a complete advance the bound is later than `now`, so a driver does not spin.
 ///
-/// `next_wake` and `next_expiry` do not say which timer is first: `peek` does. In a wheel, `peek`,
-/// `second` and sometimes `next_expiry` read each timer of the first bucket, at worst all n. In a
-/// ladder they do so only after a removal or a move, until the next pop. A driver that runs often
-/// therefore calls `next_wake`.
+/// `next_wake` and `next_expiry` return only a tick, whereas `peek` also returns the key of the
+/// first timer. In a wheel, `peek`, `second` and sometimes `next_expiry` read each timer of the
+/// first bucket, which can hold all n timers. In a ladder these calls do this only after a removal
+/// or a move, until the next pop. A driver that runs often should therefore call `next_wake`.
 ///
-/// A head change without a report would be a missed wake-up, so a queue is allowed to report more
-/// changes than happened, but never fewer.
+/// An unreported change of the head would cause a missed wake-up. A queue is therefore allowed to
+/// report a change that did not happen, but must report every change that happened.
 ///
 /// # Hold your own queue to it
 ///
@@ -335,13 +350,13 @@ error_texts! { KeyError:
 pub trait TimerQueue {
     /// Names one pending timer.
     type Key: Copy + Eq + fmt::Debug;
-    /// The value that the caller stores: a payload in a slab, a reference to the caller's node
-    /// under hooks.
+    /// The value that the caller stores: a payload in a slab, or a reference to the caller's node
+    /// over hooks.
     type Value;
-    /// What the queue promises about order and lateness.
+    /// What the queue promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
-    /// Returns the greatest `now` ever passed to this queue; 0 at first.
+    /// Returns the greatest `now` that was ever passed to this queue, or 0 if none was.
     fn now(&self) -> Tick;
 
     /// Advances `now` and does nothing else (clauses 1 and 5).
@@ -360,7 +375,8 @@ pub trait TimerQueue {
     /// Advances `now`, and makes `value` pending until `deadline` (clauses 1, 3, 6, 7).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value; only `now` has changed then.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     fn insert_at(
         &mut self,
         deadline: Tick,
@@ -368,8 +384,8 @@ pub trait TimerQueue {
         now: Tick,
     ) -> Result<Self::Key, Rejected<Self::Value>>;
 
-    /// Calls [`insert_at`](Self::insert_at) with the queue's own [`now()`](Self::now), for exact
-    /// queues.
+    /// Calls [`insert_at`](Self::insert_at) with the queue's own [`now()`](Self::now). Only exact
+    /// queues have this method.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -384,7 +400,7 @@ pub trait TimerQueue {
         self.insert_at(deadline, value, now)
     }
 
-    /// Removes a pending timer, or an idle one of a slab (clauses 2, 11, 22).
+    /// Removes a pending timer, or an idle timer of a slab (clauses 2, 11, 22).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a timer of this queue.
@@ -394,12 +410,12 @@ pub trait TimerQueue {
     /// 3, 4).
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
-    /// then.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     fn reschedule_at(&mut self, key: Self::Key, deadline: Tick, now: Tick) -> Result<(), KeyError>;
 
-    /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now), for
-    /// exact queues.
+    /// Calls [`reschedule_at`](Self::reschedule_at) with the queue's own [`now()`](Self::now). Only
+    /// exact queues have this method.
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -423,15 +439,15 @@ pub trait TimerQueue {
     /// Returns the exact expiry of the head (clause 8).
     fn next_expiry(&self) -> Option<Tick>;
 
-    /// Returns the tick for which to set an alarm: a lower bound of
+    /// Returns the tick for which to set an alarm, which is a lower bound of
     /// [`next_expiry`](Self::next_expiry) (clause 9).
     fn next_wake(&self) -> Option<Tick>;
 
-    /// Advances `now` and removes one due timer, if there is one.
+    /// Advances `now` and, if a timer is due, removes and returns the timer that leaves first.
     fn pop_expired(&mut self, now: Tick) -> Option<Expired<Self::Key, Self::Value>>;
 
-    /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
-    /// (clause 19).
+    /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns (clause
+    /// 19).
     fn pop_and_reinsert(
         &mut self,
         now: Tick,
@@ -444,7 +460,7 @@ pub trait TimerQueue {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered or moved
+    /// Like [`advance`](Self::advance), but stops when `budget` timers have been delivered or moved
     /// (clause 16). A budget of 0 only advances `now`.
     fn advance_within(
         &mut self,
@@ -453,7 +469,7 @@ pub trait TimerQueue {
         sink: impl FnMut(Expired<Self::Key, Self::Value>),
     ) -> Advance;
 
-    /// Iterates over the due timers in order. Each `next` removes one timer.
+    /// Iterates over the due timers in order. Each call of the iterator's `next` removes one timer.
     fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<Self::Key, Self::Value>> {
         core::iter::from_fn(move || self.pop_expired(now))
     }

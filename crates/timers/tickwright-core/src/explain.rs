@@ -1,10 +1,12 @@
-//! What a queue can tell about one pending timer: where it stands, and when it moves or leaves.
+//! What a queue can tell about one pending timer: where it is in the structure, and when it moves
+//! or leaves.
 
 use core::fmt;
 
 use crate::contract::{Span, Tick};
 
-/// Where a pending timer stands and when it moves next. It is valid until the queue changes.
+/// Where a pending timer is in the structure, and when it moves next. The information is valid
+/// until the queue changes.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -29,32 +31,32 @@ pub struct Explanation {
     /// The tick at which the timer is due. In a granular structure the expiry is later than
     /// `deadline`.
     pub expiry: Tick,
-    /// Where the timer stands.
+    /// Where the timer is.
     pub whereabouts: Whereabouts,
 }
 
 impl Explanation {
-    /// For implementers of structures: creates the explanation of a timer with this deadline and
-    /// expiry.
+    /// Creates the explanation of a timer with this deadline and expiry. This function is for
+    /// implementers of structures.
     #[must_use]
     pub const fn new(deadline: Tick, expiry: Tick, whereabouts: Whereabouts) -> Self {
         Self { deadline, expiry, whereabouts }
     }
 
-    /// Returns the number of ticks by which the timer is due after its deadline: 0 in an exact
-    /// structure.
+    /// Returns the number of ticks by which the timer's expiry is after its deadline, which is 0 in
+    /// an exact structure.
     #[must_use]
     pub const fn lateness(&self) -> Span {
         self.expiry.saturating_sub(self.deadline)
     }
 }
 
-/// Where a timer stands in its structure.
+/// Where a timer is in its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Whereabouts {
-    /// In a list or tree in order of expiry, at its own place. It moves only relative to its
-    /// neighbors.
+    /// In a list or tree that is in order of expiry. The timer does not move unless it is
+    /// rescheduled.
     InOrder,
     /// In the array of a heap.
     Heap {
@@ -65,7 +67,7 @@ pub enum Whereabouts {
         /// The number of positions in use.
         positions: usize,
     },
-    /// In the list of one delay, after another timer of that delay.
+    /// In the list of one delay, after another timer with that delay.
     DelayList {
         /// The delay of the timers that are appended to this list, in ticks.
         delay: Span,
@@ -81,10 +83,10 @@ pub enum Whereabouts {
         /// The last tick that the bucket covers.
         last: Tick,
         /// The tick at which the bucket's timers move to lower levels. `None` when the timer leaves
-        /// from this bucket, because the bucket is at level 0 or holds no other timer.
+        /// directly from this bucket, because the bucket is at level 0 or holds no other timer.
         moves_at: Option<Tick>,
     },
-    /// In a bucket of the coarse wheel: all its timers are due together when the bucket ends.
+    /// In a bucket of the coarse wheel. All timers of the bucket are due when the bucket ends.
     EndingBucket {
         /// The level, from 0.
         level: usize,
@@ -95,21 +97,22 @@ pub enum Whereabouts {
         /// The last deadline that the bucket covers.
         last: Tick,
     },
-    /// In a far bucket of the coarse wheel, since its deadline is beyond every level.
+    /// In a far bucket of the coarse wheel, because the timer's delay was too long for every level.
     FarBucket {
         /// The far bucket's power of two, from 0 to 63.
         power: usize,
-        /// The tick at which the wheel inserts the timer again, with a shorter delay by then.
+        /// The tick at which the wheel inserts the timer again. The remaining delay is then
+        /// shorter.
         reinserted_at: Tick,
     },
-    /// Rescheduled to a later tick, but not yet at its place for that tick: its entry still lies
-    /// among the entries for an earlier tick. The queue moves the timer to its place when it reads
-    /// this entry, at the entry's tick at the latest.
+    /// Rescheduled to a later tick, but not yet moved: the timer's entry is still among the entries
+    /// for an earlier tick. The queue moves the timer to its new place when it reads this entry, at
+    /// the entry's tick at the latest.
     Deferred {
         /// The tick of the entry, which is before the expiry.
         placed: Tick,
     },
-    /// In the list of timers that are due and leave at the next advance.
+    /// In the list of timers that are due, which leave at the next advance.
     DueList,
 }
 

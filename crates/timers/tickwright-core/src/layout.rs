@@ -1,4 +1,4 @@
-//! Where a slab keeps the record of a timer: beside the timer's payload or apart from it.
+//! Where a slab stores the record of a timer: next to the timer's payload, or in another array.
 
 use core::fmt::Debug;
 
@@ -13,20 +13,21 @@ use tickwright_nodes::arena::{self, Columns, Idx};
 ///   Apart      records [ r r r r r ]  payloads [ p p p p p ]   an operation reads a few records
 ///   Together   cells   [ r p | r p | r p ]                     it reads the timer of the call
 /// ```
-/// [`Together`] suits a structure that follows links from the timer that a call names, because
-/// record and payload are in one cache line. [`Apart`] suits a structure that writes the records of
-/// many timers, as a heap writes positions, because a cache line then holds more records.
+/// [`Together`] suits a structure whose operations mostly access the timer that the call names,
+/// because the timer's record and payload are in one cache line. [`Apart`] suits a structure whose
+/// operations write the records of many timers, as a heap writes positions, because a cache line
+/// then holds more records.
 pub trait Layout: Debug + sealed::Sealed + 'static {
     /// The memory for records `R` and payloads `T`.
     #[cfg(feature = "alloc")]
     type Columns<R: Record<Idx>, T>: Columns<Record = R, Value = T>;
 }
 
-/// Records in one array, payloads in another.
+/// Records are in one array, and payloads in another array.
 #[derive(Debug)]
 pub enum Apart {}
 
-/// Each record beside its payload.
+/// Each record is next to its payload.
 #[derive(Debug)]
 pub enum Together {}
 

@@ -1,5 +1,5 @@
-//! Timer queues behind one contract: lists, heaps, trees and wheels, in slabs or in your own
-//! structs.
+//! Timer queues that all keep the same contract: lists, heaps, trees and wheels, in slabs or in
+//! your own structs.
 //!
 //! ```
 //! use tickwright_core::DefaultQueue;
@@ -33,21 +33,21 @@
 //! | [`InlineQueue<F, T, N>`](InlineQueue) | `N` values in the queue itself, without an allocator |
 //! | [`HookQueue<F, T>`](HookQueue) | timers in your structs and statics, without an allocator |
 //!
-//! The page of [`DefaultFamily`] says which structure to choose, and [`TimerQueue`] states what
-//! every queue promises. The crate `tickwright` has clocks, a scheduler, and queues that take
+//! The documentation of [`SchedulerFamily`] helps to choose a structure, and [`TimerQueue`] states
+//! what every queue promises. The crate `tickwright` has clocks, a scheduler, and queues that take
 //! `Instant`s and `Duration`s.
 //!
 //! # Features
 //! - `alloc` (default): slab storage, where the queue owns the payloads, and heaps that grow.
 //!   Without this feature the crate has [`HookQueue`] and [`InlineQueue`] over [`SortedList`],
-//!   [`RbTreeCached`], [`BoundedHeap`] and the wheels. The crate is `no_std` with and without this
-//!   feature.
+//!   [`RbTreeCached`], [`BoundedHeap`] and the wheels. The crate is `no_std` both with and without
+//!   this feature.
 //! - `critical-section`: for targets without compare-exchange (Cortex-M0, RISC-V without the A
-//!   extension). With the feature, timers and queues over hooks can be statics on such targets: a
-//!   queue draws its identity in the critical section that the program provides. On other targets
-//!   the feature changes nothing.
-//! - `testing`: functions by which the tests of this project change a queue's internal state. The
-//!   feature is not meant for other programs.
+//!   extension). With the feature, timers and queues over hooks can be statics on such targets,
+//!   because a queue draws its identity in the critical section that the program provides. On other
+//!   targets the feature changes nothing.
+//! - `testing`: functions with which the tests of this project change a queue's internal state.
+//!   Other programs should not use the feature.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -65,8 +65,8 @@ pub mod snapshot;
 pub mod structure;
 pub mod structures;
 
-/// The memory that holds a queue's timers, and the names of the timers in it: for crates that have
-/// structures or storages of their own.
+/// The memory that holds a queue's timers, and the names of these timers. The module is for crates
+/// that implement structures or storages.
 pub mod storage {
     pub use crate::layout::{Apart, Layout, Together};
     pub use crate::queue::hook::{HookPtr, Hooks, InQueue};
@@ -89,7 +89,7 @@ pub use structure::Family;
 #[cfg(feature = "alloc")]
 #[doc(inline)]
 pub use structures::{
-    DefaultFamily, DefaultQueue, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
+    DefaultQueue, SchedulerFamily, dary_heap::DaryHeap, fixed_delay::FixedDelay, flat::FlatQueue,
     ladder::LadderQueue,
 };
 #[doc(inline)]

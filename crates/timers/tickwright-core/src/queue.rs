@@ -1,4 +1,4 @@
-//! `Queue`: each operation is written once, for all storages and structures.
+//! `Queue` implements each operation once, for all storages and structures.
 
 pub(crate) mod hook;
 pub(crate) mod slab;
@@ -13,33 +13,35 @@ use crate::explain::Explanation;
 use crate::queue::store::{OrderOf, Store};
 use crate::structure::{Discipline, Due};
 
-/// A timer queue over the timers that the store `S` holds. The crate names three forms of it:
-/// [`SlabQueue`](crate::SlabQueue) and [`InlineQueue`](crate::InlineQueue) own their payloads, and
-/// [`HookQueue`](crate::HookQueue) links timers that the caller owns.
+/// A timer queue over the timers that the store `S` holds. The crate has names for three kinds of
+/// queues: [`SlabQueue`](crate::SlabQueue) and [`InlineQueue`](crate::InlineQueue) own their
+/// payloads, and [`HookQueue`](crate::HookQueue) links timers that the caller owns.
 ///
-/// [`TimerQueue`] lists what each operation promises.
+/// The documentation of [`TimerQueue`] lists what each operation promises.
 pub struct Queue<S: Store> {
     pub(crate) store: S,
 }
 
 impl<S: Store> Queue<S> {
-    /// Returns the greatest `now` ever passed to this queue; 0 at first.
+    /// Returns the greatest `now` that was ever passed to this queue, or 0 if none was.
     #[must_use]
     #[inline]
     pub fn now(&self) -> Tick {
         self.store.now()
     }
 
-    /// Advances `now` and does nothing else: no timer leaves, and no wake-up changes. O(1).
+    /// Advances `now` and does nothing else: no timer leaves, and the next wake-up does not change.
+    /// O(1).
     ///
     /// Call it once before several inserts that use the same time, for example after the wait of an
-    /// event loop. [`insert_at`](Self::insert_at) passes the time with a single insert.
+    /// event loop. For a single insert, pass the time to [`insert_at`](Self::insert_at) instead.
     ///
-    /// A granular queue chooses a bucket by the delay from its own `now`. Example: a
-    /// [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour ago. If `now`
-    /// is not advanced, a time-out of 1 s counts as an hour and 1 s, and its bucket is 262 s wide.
-    /// After this call, the bucket of the same time-out is 64 ms wide. An exact queue is never late
-    /// because of an old `now`, but `FixedDelay` recognizes the delays of its timers by `now`.
+    /// A granular queue selects the bucket of a timer by the delay from the queue's own `now`.
+    /// Example: a [`CoarseWheel`](crate::CoarseWheel) with ticks of 1 ms was last popped an hour
+    /// ago. If `now` is not advanced, the delay of a 1 s time-out is computed as an hour and 1 s,
+    /// and its bucket is 262 s wide. After this call, the bucket of the same time-out is 64 ms
+    /// wide. An old `now` never makes an exact queue late. However, `FixedDelay` computes a
+    /// timer's delay from `now`, so with an old `now` it does not find the list of that delay.
     #[inline]
     pub fn update_now(&mut self, now: Tick) {
         self.store.update_now(now);
@@ -59,7 +61,7 @@ impl<S: Store> Queue<S> {
         self.len() == 0
     }
 
-    /// Makes `value` pending until `deadline`. A granular queue needs the time too: see
+    /// Makes `value` pending until `deadline`. A granular queue also needs the current time: see
     /// [`insert_at`](Self::insert_at).
     ///
     /// # Errors
@@ -73,11 +75,12 @@ impl<S: Store> Queue<S> {
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes `value` pending until
-    /// `deadline`. The lateness of a granular queue counts from this `now`: see
-    /// [`CoarseWheel`](crate::CoarseWheel).
+    /// `deadline`. In a granular queue, the bound of the timer's lateness depends on the delay from
+    /// this `now`: see [`CoarseWheel`](crate::CoarseWheel).
     ///
     /// # Errors
-    /// [`Rejected`] with the reason and the value; only `now` has changed then.
+    /// [`Rejected`] with the reason and the value. When this error is returned, only `now` has
+    /// changed.
     #[inline]
     pub fn insert_at(
         &mut self,
@@ -97,8 +100,8 @@ impl<S: Store> Queue<S> {
         Ok(self.driven().remove(key)?.0)
     }
 
-    /// Changes the deadline of a pending timer; its key stays valid. A granular queue needs the
-    /// time too: see [`reschedule_at`](Self::reschedule_at).
+    /// Changes the deadline of a pending timer; its key stays valid. A granular queue also needs
+    /// the current time: see [`reschedule_at`](Self::reschedule_at).
     ///
     /// # Errors
     /// [`KeyError`] when `key` does not name a pending timer of this queue.
@@ -111,18 +114,19 @@ impl<S: Store> Queue<S> {
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and changes the deadline of a
-    /// pending timer; its key stays valid. The lateness of a granular queue counts from this `now`.
+    /// pending timer; its key stays valid. In a granular queue, the bound of the timer's lateness
+    /// depends on the delay from this `now`.
     ///
     /// # Errors
-    /// [`KeyError`] when `key` does not name a pending timer of this queue; only `now` has changed
-    /// then.
+    /// [`KeyError`] when `key` does not name a pending timer of this queue. When this error is
+    /// returned, only `now` has changed.
     #[inline]
     pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().reschedule_at(key, deadline, now).map(drop)
     }
 
-    /// Returns this queue for a caller that drives an alarm: each operation then also returns
-    /// whether [`next_wake`](Self::next_wake) may have changed.
+    /// Returns this queue for a caller that drives an alarm: each operation of the returned
+    /// [`Driven`] also returns whether [`next_wake`](Self::next_wake) might have changed.
     #[inline]
     pub fn driven(&mut self) -> Driven<'_, S> {
         Driven(self)
@@ -142,8 +146,8 @@ impl<S: Store> Queue<S> {
         Some(order.expiry(nodes, self.store.find(name).ok()?))
     }
 
-    /// Returns where a pending timer of this queue stands in the structure, and when it moves next.
-    /// The result implements `Display`. Changes nothing; O(1).
+    /// Returns where a pending timer of this queue is in the structure, and when the structure
+    /// moves it next. The result implements `Display`. Changes nothing; O(1).
     ///
     /// # Errors
     /// [`KeyError`] when the timer is not pending in this queue.
@@ -154,17 +158,19 @@ impl<S: Store> Queue<S> {
 
     /// Returns the head: the timer that leaves first.
     ///
-    /// The worst cost depends on the structure:
+    /// The worst-case cost depends on the structure:
     ///
-    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, O(log n) in the other trees;
+    /// - O(1) in lists, sorted arrays, heaps and `RbTreeCached`, and O(log n) in `RbTree`;
     /// - O(levels) in a coarse wheel, and O(n) while only far timers are pending;
-    /// - O(n) in a wheel. It reads the timers of the first bucket until it finds one that is due at
-    ///   the bucket's earliest tick. A bucket can cover thousands of ticks, so `peek` can read a
-    ///   million records if the bucket holds a million timers. If all of them are due at one tick,
-    ///   `peek` reads only a few, unless many of them were moved to that tick;
-    /// - O(1) in a ladder, the structure of [`DefaultQueue`](crate::DefaultQueue), while its front
-    ///   holds sorted timers. A removal, a move or a budget that ran out can leave the front empty.
-    ///   Until the next pop, `peek` then reads the first bucket: O(n).
+    /// - O(n) in a wheel. `peek` reads the timers of the first bucket until it finds a timer that
+    ///   is due at the bucket's earliest tick. A bucket can cover thousands of ticks, so `peek` can
+    ///   read a million records if the bucket holds a million timers. If all timers of the bucket
+    ///   are due at one tick, `peek` reads only a few of them, unless many of them were moved to
+    ///   that tick;
+    /// - O(1) in a ladder, the structure of [`DefaultQueue`](crate::DefaultQueue), while its run of
+    ///   sorted timers is not empty. A removal, a move or a used-up budget can leave the run empty.
+    ///   In that state `peek` reads the first bucket, which takes O(n), until the next pop fills
+    ///   the run.
     ///
     /// [`next_wake`](Self::next_wake) is cheap in every structure.
     #[must_use]
@@ -175,7 +181,8 @@ impl<S: Store> Queue<S> {
     }
 
     /// Returns the timer that leaves after the head. A tickless driver that defers a low-priority
-    /// head sets its alarm for this timer. Costs at worst as much as [`peek`](Self::peek).
+    /// head sets its alarm for this timer. In the worst case the call costs as much as
+    /// [`peek`](Self::peek).
     #[must_use]
     #[inline]
     pub fn second(&self) -> Option<Pending<S::Key>> {
@@ -183,10 +190,10 @@ impl<S: Store> Queue<S> {
         self.pending(order.second(nodes)?)
     }
 
-    /// Returns the exact expiry of the head. It costs as much as [`peek`](Self::peek), except in a
-    /// wheel. There it is O(1), unless a timer that was due at the first bucket's earliest tick has
-    /// been removed or moved: then it costs at worst as much as `peek`.
-    /// [`next_wake`](Self::next_wake) is always cheap.
+    /// Returns the exact expiry of the head. The call costs as much as [`peek`](Self::peek), except
+    /// in a wheel. In a wheel the call takes O(1), unless a timer that was due at the first
+    /// bucket's earliest tick has been removed or moved. In that case the call can cost as much as
+    /// `peek`. [`next_wake`](Self::next_wake) is always cheap.
     #[must_use]
     #[inline]
     pub fn next_expiry(&self) -> Option<Tick> {
@@ -194,9 +201,10 @@ impl<S: Store> Queue<S> {
         order.next_expiry(nodes)
     }
 
-    /// Returns the tick for which to set an alarm: never later than
-    /// [`next_expiry`](Self::next_expiry), and cheap to compute. In a wheel it can be earlier: then
-    /// nothing is due at that tick, and after an advance to that tick the result is later.
+    /// Returns the tick for which to set an alarm. The tick is never later than
+    /// [`next_expiry`](Self::next_expiry), and is cheap to compute. In a wheel the tick can be
+    /// earlier than `next_expiry`. In that case nothing is due at the tick, and an advance to the
+    /// tick makes `next_wake` later.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Option<Tick> {
@@ -204,29 +212,29 @@ impl<S: Store> Queue<S> {
         order.next_wake(nodes)
     }
 
-    /// Advances `now` and removes one due timer, if there is one.
+    /// Advances `now` and, if a timer is due, removes and returns the timer that leaves first.
     #[inline]
     pub fn pop_expired(&mut self, now: Tick) -> Option<Expired<S::Key, S::Value>> {
         self.update_now(now);
         self.pop_within(&mut { usize::MAX })
     }
 
-    /// Iterates over the due timers in order. Each `next` removes one timer; the others stay
-    /// pending. `now` advances at the first `next`, not at this call. To insert between deliveries,
-    /// loop over [`pop_expired`](Self::pop_expired).
+    /// Iterates over the due timers in order. Each call of the iterator's `next` removes one timer;
+    /// the others stay pending. The first `next` advances `now`; `expired` itself does not. To
+    /// insert between deliveries, loop over [`pop_expired`](Self::pop_expired).
     pub fn expired(&mut self, now: Tick) -> impl Iterator<Item = Expired<S::Key, S::Value>> {
         iter::from_fn(move || self.pop_expired(now))
     }
 
-    /// Advances `now`. If the head is due, re-arms it in one step at the tick that `rearm` returns
-    /// for the head's expiry and value. The key stays valid. `rearm` runs while the head is still
-    /// linked and the queue is consistent.
+    /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns for the
+    /// head's expiry and value. The key stays valid. When `rearm` runs, the head is still linked
+    /// and the queue is consistent.
     ///
     /// `queue.pop_and_reinsert(now, |expiry, _| expiry.saturating_add(period))` keeps a periodic
-    /// timer on a drift-free grid if the timer is popped at least once per period. A timer that is
-    /// popped less often needs a `rearm` that returns the first grid tick later than `now`. The
-    /// reason is that a returned tick before `now` counts as `now` (clause 3), and the grid would
-    /// continue from there.
+    /// timer on a drift-free grid if the timer is popped at least once per period. If the timer can
+    /// be popped less often, `rearm` must return the first tick of the grid that is later than
+    /// `now`. Otherwise a returned tick before `now` counts as `now` (clause 3), and `now` becomes
+    /// the origin of the grid.
     #[inline]
     pub fn pop_and_reinsert(
         &mut self,
@@ -242,7 +250,7 @@ impl<S: Store> Queue<S> {
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Advances `now`. If the head is due, re-arms it at the tick that `rearm` returns for the
+    /// Advances `now`. If the head is due, re-arms it for the tick that `rearm` returns for the
     /// head's expiry and value, as [`pop_and_reinsert`](Self::pop_and_reinsert) does. If `rearm`
     /// returns `None`, removes the timer and returns its value.
     #[inline]
@@ -272,7 +280,7 @@ impl<S: Store> Queue<S> {
         self.advance_within(now, usize::MAX, sink).delivered
     }
 
-    /// Like [`advance`](Self::advance), but stops once `budget` timers were delivered or moved
+    /// Like [`advance`](Self::advance), but stops when `budget` timers have been delivered or moved
     /// inside the structure. A budget of 0 only advances `now`.
     #[inline]
     pub fn advance_within(
@@ -282,7 +290,7 @@ impl<S: Store> Queue<S> {
         sink: impl FnMut(Expired<S::Key, S::Value>),
     ) -> Advance {
         self.update_now(now);
-        // Most calls find nothing due, so that check is inlined.
+        // In most calls nothing is due, so the check for this case is inlined.
         let (order, nodes) = self.store.parts();
         if budget > 0 && order.is_quiet(nodes, self.now()) {
             debug_assert!(self.next_wake().is_none_or(|wake| wake > self.now()));
@@ -291,7 +299,7 @@ impl<S: Store> Queue<S> {
         self.deliver(budget, sink)
     }
 
-    /// Removes every timer. `now` and the memory stay unchanged.
+    /// Removes every timer. `now` does not change, and no memory is freed.
     pub fn clear(&mut self) {
         self.store.give_back_all();
     }
@@ -316,16 +324,16 @@ impl<S: Store> Queue<S> {
         self.store.check(all_ours)
     }
 
-    /// For tests: sets the number of the next arrival in an empty queue, if the family numbers
-    /// arrivals.
+    /// For tests: sets the arrival number of the next timer. The queue must be empty. Has no effect
+    /// if the family does not number arrivals.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub fn start_sequence_at(&mut self, next: u32) {
         self.store.parts_mut().0.start_sequence_at(next);
     }
 
-    /// Removes the timer that leaves first, due or not, and returns it with its deadline. The
-    /// structure's clock advances to the end of time, so the caller must call
+    /// Removes the timer that leaves first, whether it is due or not, and returns its deadline and
+    /// its value. The structure's clock advances to the last tick, so the caller must call
     /// [`empty`](Self::empty) before any other operation.
     pub(crate) fn take_first(&mut self) -> Option<(Tick, S::Value)> {
         let (order, nodes, _) = self.store.parts_mut();
@@ -334,14 +342,14 @@ impl<S: Store> Queue<S> {
         Some((popped.deadline, value))
     }
 
-    /// Removes every pending timer, and sets the structure's clock back.
+    /// Removes every pending timer, and resets the structure's clock.
     pub(crate) fn empty(&mut self) {
         self.store.give_back_pending();
         self.store.parts_mut().0.clear();
     }
 
-    /// Calls `visit` for each pending timer, in the order of delivery, with its deadline and its
-    /// key. Returns `Full` if there is no memory to sort the timers.
+    /// Calls `visit` with the deadline and the key of each pending timer, in the order of delivery.
+    /// Returns `Full` if there is no memory for sorting the timers.
     pub(crate) fn visit_in_order(
         &self,
         mut visit: impl FnMut(Tick, S::Key),
@@ -376,7 +384,7 @@ impl<S: Store> Queue<S> {
         Some(Pending { key: self.store.key(p)?, expiry: order.expiry(nodes, p) })
     }
 
-    // The common result is "nothing is due", so that check is inlined.
+    // In most calls nothing is due, so the check for this case is inlined.
     #[inline(always)]
     pub(crate) fn pop_within(&mut self, budget: &mut usize) -> Option<Expired<S::Key, S::Value>> {
         let (order, nodes, now) = self.store.parts_mut();
@@ -393,7 +401,7 @@ impl<S: Store> Queue<S> {
             delivered += 1;
             sink(expired);
         }
-        // If budget is left, nothing is due, and `next_wake` is later than `now`.
+        // If the budget is not used up, nothing is due, and `next_wake` is later than `now`.
         let lies_ahead = |queue: &Self| queue.next_wake().is_none_or(|wake| wake > queue.now());
         debug_assert!(left == 0 || lies_ahead(self));
         let complete = left > 0 || lies_ahead(self);
@@ -401,11 +409,11 @@ impl<S: Store> Queue<S> {
     }
 }
 
-/// A queue whose caller drives an alarm: [`Queue::driven`] returns it.
+/// A queue for a caller that drives an alarm. [`Queue::driven`] returns it.
 ///
-/// Each operation does what the operation of [`Queue`] with the same name does. It also returns
-/// whether [`next_wake`](Queue::next_wake) may have changed (clause 10 of the
-/// [contract](TimerQueue)), so that the alarm is set again only when it must be:
+/// Each operation does what the operation of [`Queue`] with the same name does. Each operation also
+/// returns whether [`next_wake`](Queue::next_wake) might have changed (clause 10 of the
+/// [contract](TimerQueue)), so that the caller sets the alarm again only when necessary:
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
@@ -425,7 +433,7 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
 impl<S: Store> Driven<'_, S> {
-    /// Stops the compilation of a family that is both granular and [`Exact`].
+    /// This constant does not compile if a family is granular and implements [`Exact`].
     pub(super) const IS_EXACT: () = assert!(
         matches!(OrderOf::<S>::ORDER, Order::Exact),
         "a family that is not `Order::Exact` implements `Exact`"
@@ -512,7 +520,7 @@ impl<S: Store> fmt::Debug for Driven<'_, S> {
 
 impl<S: Store> Exact for Queue<S> where S::Family: Exact {}
 
-/// For code that takes any queue. Each method calls the method above that has the same name.
+/// For code that takes any queue. Each method calls the method of the same name above.
 impl<S: Store> TimerQueue for Queue<S> {
     type Key = S::Key;
     type Value = S::Value;

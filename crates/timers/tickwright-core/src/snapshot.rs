@@ -4,15 +4,16 @@
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
 //! Numbers are little-endian. A timer is saved with the number of ticks that it had left, so a
-//! snapshot contains no clock. The caller that restores the snapshot chooses each deadline by its
-//! own current clock. The entries are in the order of delivery, so equals stay in the order of
-//! their arrival. A snapshot of n timers takes O(n log n) over every structure, and leaves the
-//! queue as it is; [`drain_snapshot`](crate::HookQueue::drain_snapshot) empties the queue, and
-//! allocates nothing.
+//! snapshot contains no absolute times. The caller that restores the snapshot computes each
+//! deadline from its own current time. The entries are in the order of delivery, so timers of equal
+//! deadline stay in the order of their arrival. A snapshot of n timers takes at most O(n log n) in
+//! every structure, and does not change the queue.
+//! [`drain_snapshot`](crate::HookQueue::drain_snapshot) instead empties the queue, and allocates
+//! nothing.
 //!
-//! A snapshot that was cut off, or in which a bit has changed, is refused as a whole: the queue is
-//! then as it was. Bytes after the snapshot are ignored, so a snapshot can lie at the start of a
-//! flash page.
+//! If a snapshot was cut off, or if a bit has changed, `restore` refuses the whole snapshot and
+//! does not change the queue. Bytes after the snapshot are ignored, so a snapshot can be stored at
+//! the start of a flash page.
 //!
 //! ```
 //! use tickwright_core::{SlabQueue, SortedList, snapshot};
@@ -43,7 +44,8 @@ use tickwright_nodes::error_texts;
 
 use crate::contract::{Reject, Span};
 
-/// A payload with a fixed number of bytes that can be copied freely: no pointer, no handle.
+/// A payload of a fixed number of bytes that can be copied freely, so it contains no pointer and no
+/// handle.
 pub trait PlainValue: Sized {
     /// The number of bytes.
     const BYTES: u16;
@@ -51,8 +53,8 @@ pub trait PlainValue: Sized {
     /// Writes the value into [`BYTES`](Self::BYTES) bytes.
     fn write(&self, bytes: &mut [u8]);
 
-    /// Reads a value from [`BYTES`](Self::BYTES) bytes. Returns `None` if the bytes represent no
-    /// value.
+    /// Reads a value from [`BYTES`](Self::BYTES) bytes. Returns `None` if the bytes do not
+    /// represent a value.
     fn read(bytes: &[u8]) -> Option<Self>;
 }
 
@@ -99,7 +101,8 @@ impl<const N: usize> PlainValue for [u8; N] {
     }
 }
 
-/// Why a snapshot was not written or not restored. The queue is then as it was.
+/// Why a snapshot was not written or not restored. When this error is returned, the queue has not
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -107,17 +110,19 @@ pub enum SnapshotError {
     TooShort,
     /// There is no snapshot at the start of the bytes: the magic number is missing.
     NoSnapshot,
-    /// The snapshot's version is unknown to this version of the library.
+    /// This version of the library does not know the snapshot's version.
     Version(u16),
-    /// The snapshot's payloads have another number of bytes.
+    /// The snapshot's payloads have this number of bytes, which differs from the size of this
+    /// queue's payloads.
     Payload(u16),
     /// The snapshot was cut off, or a bit has changed.
     Damaged,
-    /// The bytes of a payload represent no value, or no timer of the caller.
+    /// The bytes of a payload do not represent a value, or the value does not name a timer of the
+    /// caller.
     Unknown,
     /// The queue refused a timer.
     Rejected(Reject),
-    /// There is no memory to sort the timers.
+    /// There is no memory for sorting the timers.
     NoMemory,
 }
 
@@ -149,12 +154,13 @@ const VERSION: u16 = 1;
 const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
-/// Bytes of one timer.
+/// Returns the number of bytes of one timer in a snapshot.
 const fn entry<T: PlainValue>() -> usize {
     size_of::<Span>() + T::BYTES as usize
 }
 
-/// Returns the number of bytes of a snapshot with `timers` timers, or `None` if it exceeds `usize`.
+/// Returns the number of bytes of a snapshot with `timers` timers, or `None` if the number does not
+/// fit in a `usize`.
 #[must_use]
 pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     match timers.checked_mul(entry::<T>()) {
@@ -163,8 +169,8 @@ pub const fn bytes<T: PlainValue>(timers: usize) -> Option<usize> {
     }
 }
 
-/// Computes CRC-32 as in Ethernet, without a table: a snapshot is short, and a table would take
-/// flash.
+/// Computes the CRC-32 of Ethernet. The function uses no table, because a snapshot is short and a
+/// table would take flash.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for &byte in bytes {
@@ -176,11 +182,12 @@ fn checksum(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// A snapshot that is being written into memory of its exact length.
+/// A snapshot that is being written. `body` and `check` together have exactly the snapshot's
+/// length.
 struct Writer<'b, T> {
     body: &'b mut [u8],
     check: &'b mut [u8],
-    /// The place in `body` of the next timer.
+    /// The index in `body` of the next timer's bytes.
     next: usize,
     _payloads: PhantomData<fn(T)>,
 }
@@ -199,7 +206,7 @@ impl<'b, T: PlainValue> Writer<'b, T> {
         Ok(Self { body, check, next: HEADER, _payloads: PhantomData })
     }
 
-    /// Writes the next timer. A timer beyond the announced number is not written.
+    /// Writes the next timer. If all `timers` entries have been written, it writes nothing.
     fn push(&mut self, left: Span, payload: &T) {
         let end = self.next + entry::<T>();
         if let Some(place) = self.body.get_mut(self.next..end) {
@@ -211,8 +218,8 @@ impl<'b, T: PlainValue> Writer<'b, T> {
 
     /// Writes the checksum. Returns the length of the snapshot.
     fn finish(self) -> Result<usize, SnapshotError> {
-        // A queue whose `len` is not the number of its timers is broken, so its snapshot is
-        // refused.
+        // If the queue's `len` is not the number of its timers, the queue is broken, so the
+        // snapshot fails.
         if self.next != self.body.len() {
             return Err(SnapshotError::Damaged);
         }
@@ -221,7 +228,7 @@ impl<'b, T: PlainValue> Writer<'b, T> {
     }
 }
 
-/// A snapshot with a right checksum, whose payloads all represent values.
+/// A snapshot with the right checksum, whose payloads all represent values.
 struct Verified<'b, T> {
     entries: &'b [u8],
     _payloads: PhantomData<T>,
@@ -240,8 +247,8 @@ impl<'b, T: PlainValue> Verified<'b, T> {
         let payload = number(6).ok_or(SnapshotError::Damaged)?;
         let count = bytes.get(8..HEADER).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
         let count = count.and_then(|count| usize::try_from(count).ok()).ok_or(SnapshotError::Damaged)?;
-        // The check uses the snapshot's own payload size, so it distinguishes damage from another
-        // payload type.
+        // The length is computed with the snapshot's own payload size, so that damage can be
+        // distinguished from another payload type.
         let length = count.checked_mul(size_of::<Span>() + usize::from(payload));
         let end = length.and_then(|length| length.checked_add(HEADER)).ok_or(SnapshotError::Damaged)?;
         let after = end.checked_add(CHECKSUM).ok_or(SnapshotError::Damaged)?;
@@ -261,7 +268,7 @@ impl<'b, T: PlainValue> Verified<'b, T> {
     }
 
     /// Iterates over the remaining ticks and the payload of each timer, in the order of delivery.
-    /// The iteration ends at the first payload that represents no value.
+    /// The iteration ends at the first payload that does not represent a value.
     fn iter(&self) -> impl Iterator<Item = (Span, T)> + 'b {
         self.entries.chunks_exact(entry::<T>()).map_while(|place| {
             let (left, payload) = place.split_at(size_of::<Span>());

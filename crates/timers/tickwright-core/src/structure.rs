@@ -1,9 +1,10 @@
 //! The interface between an algorithm and its memory.
 //!
 //! A **family** (sorted list, heap, tree, wheel, ...) is written once, as a [`Discipline`] over
-//! handles `P` and over records that [`Nodes`] looks up. A [`Queue`](crate::Queue) combines it with
-//! a [`Store`](crate::storage::Store), which has the memory. Crates with other needs combine a
-//! family with memory of their own: `tickwright` for threads, `tickwright-mcu` for tasks.
+//! handles of type `P` and over records, which it reads and writes through [`Nodes`]. A
+//! [`Queue`](crate::Queue) combines a family with a [`Store`](crate::storage::Store), which has the
+//! memory. Two other crates combine a family with their own memory: `tickwright` for threads, and
+//! `tickwright-mcu` for tasks.
 //!
 //! ```text
 //!   SlabQueue<F, T>                        HookQueue<'a, F, T>
@@ -12,8 +13,9 @@
 //!   P = Idx (u32, never 0)                   P = HookPtr ---------------/  (without T)
 //! ```
 //!
-//! Algorithms never see payloads, so a family is compiled once for hooks, and once for slabs unless
-//! its [layout](crate::storage::Layout) puts payloads beside records.
+//! Algorithms never access payloads. A family is therefore compiled once for all hook queues, and
+//! once for all slab queues unless its [layout](crate::storage::Layout) stores payloads next to
+//! records.
 
 pub use tickwright_nodes::{Handle, Nodes, Record};
 
@@ -24,8 +26,9 @@ use core::iter;
 use crate::contract::{HeadChange, Order, Reject, Tick, Violation};
 use crate::explain::{Explanation, Whereabouts};
 
-/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. O(n) where the
-/// structure's visits are in order, otherwise O(n log n). It allocates 24 bytes per node.
+/// Returns all `len` linked nodes in the order in which they leave. Changes nothing. The call takes
+/// O(n) if the structure visits its nodes in order, otherwise O(n log n), and allocates 24 bytes
+/// per node.
 #[cfg(feature = "alloc")]
 pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     discipline: &D,
@@ -45,65 +48,70 @@ pub(crate) fn sorted<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>>(
     Ok(all.into_iter().map(|(_, _, p)| p))
 }
 
-/// The nodes as the structure `D` sees them: a short name for [`Nodes<P, D::Record>`](Nodes). Every
-/// type with that trait has this trait.
+/// The nodes as the structure `D` accesses them. The trait is a short name for
+/// [`Nodes<P, D::Record>`](Nodes): every type that implements `Nodes` in this form also implements
+/// `View`.
 pub trait View<P: Handle, D: Discipline<P>>: Nodes<P, D::Record> {}
 
 impl<P: Handle, D: Discipline<P>, N: Nodes<P, D::Record>> View<P, D> for N {}
 
 /// A timer-queue algorithm over records that it does not own.
 ///
-/// A queue keeps `now`, `len` and the payloads; a discipline keeps the order. Only the methods
-/// that need `now` receive it. Its value is the greatest `now` that the queue has seen.
+/// A queue stores `now`, `len` and the payloads, and a discipline stores the order of the nodes.
+/// The methods that need `now` receive it as an argument, which is the greatest `now` ever passed
+/// to the queue.
 ///
 /// # Safety
-/// A wrong discipline panics over a slab, but over hooks, which are reached by pointers, it leads
-/// to dangling pointers. An implementation promises:
+/// A wrong discipline over a slab only panics. Over hooks, which are reached by pointers, a wrong
+/// discipline leads to dangling pointers. An implementation promises:
 /// 1. each handle that it passes to `Nodes` or returns was passed to `insert` and has not been
-///    taken out since. If handles are [numbers](Handle::NUMBERED), it may also ask for the record
-///    of a handle that was taken out, because such a storage keeps all records;
-/// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) returned `p`, and after
+///    removed since. If handles are [numbers](Handle::NUMBERED), it is also allowed to pass a
+///    removed handle to `Nodes`, because a storage with numbered handles retains all records;
+/// 2. after [`remove`](Self::remove) or [`pop`](Self::pop) has unlinked `p`, and after
 ///    [`clear`](Self::clear), neither `self` nor the record of a node that is still linked holds
 ///    `p`;
-/// 3. between its first and its last link write, only its own code and the accessors of `Nodes` and
-///    `Record` run, and none of this code panics while the structure is whole;
-/// 4. everything that it and its records hold, except handles, is `Send` and `Sync`: no `Cell`, no
-///    pointer of its own.
+/// 3. between the first and the last link write of an operation, only its own code and the
+///    accessors of `Nodes` and `Record` run, and none of this code panics unless the structure's
+///    invariants are already violated;
+/// 4. everything that the implementation and its records hold, except handles, is `Send` and
+///    `Sync`, so they hold no `Cell` and no other pointer.
 pub unsafe trait Discipline<P: Handle>: Sized {
-    /// The record that the discipline keeps for each node.
+    /// The record that the discipline has for each node.
     type Record: Record<P>;
 
-    /// An empty queue. It is a constant, so that queues can be statics.
+    /// The discipline without nodes. This value is a constant, so that queues can be statics.
     const NEW: Self;
 
-    /// What the discipline promises about order and lateness.
+    /// What the discipline promises about the order and the lateness of deliveries.
     const ORDER: Order;
 
-    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure, at
-    /// the cost of the budget. If not, an advance returns `moved: 0`.
+    /// Whether [`due`](Self::due) and [`pop`](Self::pop) ever move nodes inside the structure,
+    /// where each move uses one unit of the budget. If `MOVES` is false, an advance always returns
+    /// `moved: 0`.
     const MOVES: bool = false;
 
     /// Makes room for `additional` more nodes beyond `len`, so that the next `additional` inserts
     /// cannot fail.
     ///
     /// # Errors
-    /// [`Reject::Full`] when the discipline is bounded and full, or gets no memory; nothing has
-    /// changed then.
+    /// [`Reject::Full`] when the discipline is bounded and full, or when there is no memory. When
+    /// this error is returned, nothing has changed.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let _ = (len, additional);
         Ok(())
     }
 
-    /// Links `p`, which must be in no queue, with expiry `max(deadline, now)`, after its equals.
-    /// Room was reserved. A family whose `next_wake` is exact reports a change exactly when another
-    /// timer becomes the first or the first timer's expiry changes. The same holds for `remove` and
-    /// `reschedule`.
+    /// Links `p` with expiry `max(deadline, now)`, after all nodes of equal expiry. `p` must not be
+    /// in a queue, and the caller must have reserved room. If `next_wake` of a family is exact, the
+    /// family reports a change if and only if another timer becomes the first timer or the first
+    /// timer's expiry changes. The same rule holds for `remove` and `reschedule`.
     fn insert(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange;
 
-    /// Unlinks the linked `p`.
+    /// Unlinks `p`, which must be linked.
     fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange;
 
-    /// Moves the linked `p` to expiry `max(deadline, now)`, after its equals.
+    /// Changes the expiry of the linked node `p` to `max(deadline, now)`, and moves `p` after all
+    /// nodes of equal expiry.
     fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let removed = self.remove(nodes, p);
         let inserted = self.insert(nodes, p, deadline, now);
@@ -116,13 +124,14 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Returns the node that leaves after the head.
     fn second(&self, nodes: &impl View<P, Self>) -> Option<P>;
 
-    /// Returns some linked node, if there is one: the node that is the cheapest to find.
+    /// Returns any linked node, if there is one. Structures return the node that is cheapest to
+    /// find.
     fn any(&self, nodes: &impl View<P, Self>) -> Option<P> {
         self.head(nodes)
     }
 
-    /// Unlinks and returns [`any`](Self::any) node. A queue calls it to remove all nodes one by
-    /// one.
+    /// Unlinks and returns the node that [`any`](Self::any) returns. A queue calls this function to
+    /// remove all nodes one by one.
     fn take_any(&mut self, nodes: &mut impl View<P, Self>) -> Option<P> {
         let p = self.any(nodes)?;
         let _ = self.remove(nodes, p);
@@ -130,19 +139,19 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Returns a linked node that leaves about `k` nodes after the head, so that the caller can
-    /// prefetch memory that belongs to the node. Returns `None` if there is no such node, or if
-    /// only a search would find it. The result is a hint: the node might leave much earlier or
-    /// later. O(1); it reads no record.
+    /// prefetch memory that belongs to the node. Returns `None` if there is no such node, or if the
+    /// structure would have to search for it. The result is a hint: the node might leave much
+    /// earlier or later. O(1); it reads no record.
     #[inline]
     fn upcoming(&self, k: usize) -> Option<P> {
         let _ = k;
         None
     }
 
-    /// Returns the tick at which the linked `p` is due in this structure.
+    /// Returns the tick at which the linked node `p` is due in this structure.
     fn expiry(&self, nodes: &impl View<P, Self>, p: P) -> Tick;
 
-    /// `max(deadline, now)` of the last insert or reschedule of the linked `p`.
+    /// Returns `max(deadline, now)` of the last insert or reschedule of the linked node `p`.
     fn deadline(&self, nodes: &impl View<P, Self>, p: P) -> Tick {
         self.expiry(nodes, p)
     }
@@ -152,16 +161,17 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         self.head(nodes).map(|p| self.expiry(nodes, p))
     }
 
-    /// Returns a lower bound of [`next_expiry`](Self::next_expiry), later than `now` after a
-    /// complete advance.
+    /// Returns a lower bound of [`next_expiry`](Self::next_expiry). After a complete advance it is
+    /// later than `now`.
     fn next_wake(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
         self.next_expiry(nodes)
     }
 
-    /// Returns the head if it is due at `now`; the head stays linked. Moves the nodes inside the
-    /// structure that must move before the head is at the front. Each such node costs one unit of
-    /// `budget`. When `budget` is used up, it moves and returns nothing. If it returns nothing and
-    /// leaves some budget, nothing is due, and [`next_wake`](Self::next_wake) is later than `now`.
+    /// Returns the head if it is due at `now`; the head stays linked. To find the head, the call
+    /// might have to move nodes inside the structure; each move uses one unit of `budget`. When
+    /// `budget` is used up, the call stops moving nodes and returns `None`. If the call returns
+    /// `None` although `budget` is not used up, nothing is due, and [`next_wake`](Self::next_wake)
+    /// is later than `now`.
     fn due(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if *budget == 0 {
             return None;
@@ -174,15 +184,14 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         Some(Due { handle, deadline: self.deadline(nodes, handle), expiry })
     }
 
-    /// Moves `p` to expiry `max(deadline, now)`, after its equals, as
-    /// [`reschedule`](Self::reschedule) does. [`due`](Self::due) has just returned `p` for the same
-    /// `now`, and nothing has changed since.
+    /// Does what [`reschedule`](Self::reschedule) does for a node `p` that [`due`](Self::due) has
+    /// just returned for the same `now`. The caller must not have changed anything since that call.
     fn rearm_due(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) {
         let _ = self.reschedule(nodes, p, deadline, now);
     }
 
-    /// Returns whether [`pop`](Self::pop) at `now` certainly finds nothing to return or to move.
-    /// Returns `false` if a few instructions cannot decide that.
+    /// Returns `true` if [`pop`](Self::pop) at `now` would certainly return `None` and move
+    /// nothing. Returns `false` if a few instructions are not enough to know this.
     #[inline]
     fn is_quiet(&self, nodes: &impl View<P, Self>, now: Tick) -> bool {
         let _ = (nodes, now);
@@ -190,15 +199,15 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     }
 
     /// Unlinks and returns the head if it is due at `now`, with its deadline and expiry. As in
-    /// [`due`](Self::due), moves cost `budget`, and nothing is returned when `budget` is used up.
-    /// The returned node itself costs nothing.
+    /// [`due`](Self::due), each move uses one unit of `budget`, and when `budget` is used up it
+    /// returns `None`. Returning a node uses no budget.
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
         let _ = self.remove(nodes, due.handle);
         Some(due)
     }
 
-    /// Returns where the linked `p` stands and when it moves next, for human readers. Changes
+    /// Returns where the linked node `p` is and when it moves next, for human readers. Changes
     /// nothing; O(1).
     fn explain(&self, nodes: &impl View<P, Self>, p: P) -> Explanation {
         Explanation::new(self.deadline(nodes, p), self.expiry(nodes, p), Whereabouts::InOrder)
@@ -207,28 +216,28 @@ pub unsafe trait Discipline<P: Handle>: Sized {
     /// Whether [`for_each`](Self::for_each) visits the nodes in the order in which they leave.
     const VISITS_IN_ORDER: bool = false;
 
-    /// Calls `visit` for each linked node. The order of the visits can be any, but see
-    /// [`rank`](Self::rank).
+    /// Calls `visit` for each linked node. The order of the visits is free, but
+    /// [`rank`](Self::rank) must match it.
     fn for_each(&self, nodes: &impl View<P, Self>, visit: impl FnMut(P));
 
-    /// Returns a number that orders the linked `p` among the nodes with its expiry: the node with
+    /// Returns the rank of the linked node `p` among the nodes with the same expiry: the node with
     /// the lowest rank leaves first. `visited` is the number of nodes that
-    /// [`for_each`](Self::for_each) has visited before `p`. The default rank is `visited`, for
-    /// structures whose visits are in the order of arrival among equals. O(1).
+    /// [`for_each`](Self::for_each) has visited before `p`. The default rank is `visited`, which is
+    /// right if `for_each` visits nodes of equal expiry in the order of their arrival. O(1).
     fn rank(&self, nodes: &impl View<P, Self>, p: P, visited: u64) -> u64 {
         let _ = (nodes, p);
         visited
     }
 
-    /// For tests of renumbering: an empty family that numbers arrivals gives the next arrival this
-    /// number. Other families do nothing.
+    /// For tests of renumbering: sets the arrival number of the next node. The structure must be
+    /// empty. Families that do not number arrivals do nothing.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     fn start_sequence_at(&mut self, next: u32) {
         let _ = next;
     }
 
-    /// Removes every node without visiting one; keeps memory.
+    /// Removes every node without visiting any node, and frees no memory.
     fn clear(&mut self);
 
     /// Returns the number of bytes that the discipline itself has allocated.
@@ -236,15 +245,16 @@ pub unsafe trait Discipline<P: Handle>: Sized {
         0
     }
 
-    /// Verifies every invariant over the `len` nodes that the queue counts as linked. It also
-    /// terminates on a structure with a cycle.
+    /// Verifies every invariant over the `len` nodes that the queue counts as linked. The function
+    /// also terminates if the structure's links form a cycle.
     ///
     /// # Errors
     /// The first violation found.
     fn check(&self, nodes: &impl View<P, Self>, len: usize) -> Result<(), Violation>;
 }
 
-/// A node that is due: [`Discipline::due`] leaves it linked, [`Discipline::pop`] unlinks it.
+/// A node that is due. [`Discipline::due`] returns it still linked, and [`Discipline::pop`] returns
+/// it unlinked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due<P> {
     /// The node.
@@ -257,10 +267,11 @@ pub struct Due<P> {
 
 /// A discipline whose links can be walked in delivery order.
 pub trait Ordered<P: Handle>: Discipline<P> {
-    /// Returns the node that leaves after the linked `p`.
+    /// Returns the node that leaves after the linked node `p`.
     fn next(&self, nodes: &impl View<P, Self>, p: P) -> Option<P>;
 
-    /// Iterates over the linked nodes in the order in which they leave. O(n) for all of them.
+    /// Iterates over the linked nodes in the order in which they leave. A complete iteration takes
+    /// O(n).
     fn in_order<'q>(&'q self, nodes: &'q impl View<P, Self>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,
@@ -269,7 +280,7 @@ pub trait Ordered<P: Handle>: Discipline<P> {
     }
 }
 
-/// A structure, independent of the kind of handle: the type argument of all queues.
+/// A structure, independent of the kind of handle. A family is the type argument of a queue.
 pub trait Family: 'static {
     /// The structure over handles of type `P`.
     type Of<P: Handle>: Discipline<P>;
@@ -280,24 +291,25 @@ pub trait Family: 'static {
     /// The structure's name in the lab: `list`, `heap4`, `rb-cached`, ...
     const ID: &'static str;
 
-    /// How the structure keeps its order, which determines how its costs grow.
+    /// How the structure keeps its nodes in order, which determines how its costs grow.
     const SHAPE: Shape;
 
-    /// The default tick of a service with this structure, in nanoseconds. A wheel has a longer
-    /// default tick, for which its levels are made.
+    /// The default length of a tick, in nanoseconds, in a service that uses this structure. Wheels
+    /// have longer default ticks, for which their levels are designed.
     const DEFAULT_TICK_NS: u64 = 1;
 }
 
-/// How a structure keeps its order. Other structures of the same shape are the fairest comparison.
+/// How a structure keeps its nodes in order. The fairest comparison is between structures of the
+/// same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// A chain in order of expiry. An insert walks the chain, in O(n), so benchmarks use it with
-    /// few timers only.
+    /// A chain in order of expiry. An insert walks the chain, which takes O(n), so benchmarks use
+    /// this shape only with few timers.
     List,
-    /// Parents precede their children, in an array or by links.
+    /// A heap: parents precede their children, in an array or by links.
     Heap,
     /// A search tree.
     Tree,
-    /// Buckets by time.
+    /// Buckets that each cover a range of ticks.
     Wheel,
 }

@@ -1,11 +1,12 @@
 //! The structures, one file each. To add a structure: add a file here, a `mod`, the type's name in
-//! the crate's root, and a line in [`for_each_family!`](crate::for_each_family). A structure that
-//! works only in slabs has its line in
-//! [`for_each_slab_only_family!`](crate::for_each_slab_only_family) instead. Suites, benchmarks and
-//! the command line read both lists.
+//! the crate's root, and a line in [`for_each_family!`](crate::for_each_family). For a structure
+//! that works only in slabs, add the line to
+//! [`for_each_slab_only_family!`](crate::for_each_slab_only_family) instead. Test suites,
+//! benchmarks and the command line use both lists.
 //!
-//! Every type has a page with the same headings: choose and avoid when, layout, costs, invariants,
-//! references. This module names the parts of structures for code that builds on them.
+//! The documentation of every type has the same headings: choose when, avoid when, layout, costs,
+//! invariants, references. This module exports the parts of structures for code that is built on
+//! them.
 
 pub(crate) mod coarse_wheel;
 pub(crate) mod dary_heap;
@@ -27,55 +28,65 @@ pub(crate) mod wheel;
 pub use coarse_wheel::{Coarse, CoarseRecord, Geometry};
 pub use dary_heap::{Arity, Degree, Group, MOST, groups_for};
 
-/// The family to use with hooks and in schedulers before you have measured: the 4-ary heap, on
-/// every target. In a slab of your own, use [`DefaultQueue`].
+/// The family with which a scheduler of the crate `tickwright` begins: the 4-ary heap, on every
+/// target. A [`DefaultQueue`] begins with the ladder instead. A scheduler does not, because the
+/// [`next_wake`](crate::TimerQueue::next_wake) of a ladder can be too early after a cancel, and
+/// then wakes the scheduler's driver in vain. The `next_wake` of the heap is exact, and the heap
+/// takes half as much memory.
+///
+/// A [`HookQueue`](crate::HookQueue) has no default: its type names the family. If its memory is
+/// allowed to grow, the heap is a good choice before you have measured.
 ///
 /// The choice rests on the results of `tickwright latency crossover` on x86-64
-/// (`records/latency-crossover`). The measured work is one tick of the handler: read the head,
-/// remove it, re-arm it, read the head. With periods from 1 to 10 ms the heap overtakes the list
-/// before the other structures do. That happens between 12 and 16 timers in a slab, and between 32
-/// and 48 with hooks. At 512 timers the heap is 5 to 8 times as fast as the list; the trees are
-/// only 2 to 4 times as fast. With hooks, the trees run fewer instructions than the heap, down to
-/// half as many. But jumps and cache misses cost the trees more than the fewer instructions save.
+/// (`records/latency-crossover`). The measured work is one call of a tick handler: read the head,
+/// remove it, re-arm it, read the new head. With periods from 1 to 10 ms, the heap becomes faster
+/// than the list between 12 and 16 timers in a slab, and between 32 and 48 timers with hooks. Every
+/// other structure needs more timers to become faster than the list. At 512 timers the heap is 5 to
+/// 8 times as fast as the list, whereas the trees are only 2 to 4 times as fast as the list. With
+/// hooks, the trees run fewer instructions than the heap, down to half as many, but lose more time
+/// by jumps and cache misses than they save by fewer instructions.
 ///
-/// Choose instead:
+/// Choose another structure in these cases:
 ///
-/// - [`SortedList`](crate::SortedList): the population never exceeds one or two dozen timers. The
-///   list is the fastest structure for up to 16 timers, and with hooks for up to 32. Its worst
-///   insert walks the whole list.
+/// - [`SortedList`](crate::SortedList): there are never more than one or two dozen pending timers.
+///   The list is the fastest structure for up to 16 timers (with hooks for up to 32). In the worst
+///   case an insert walks the whole list.
 /// - [`RbTreeCached`](crate::RbTreeCached): no array is allowed to grow, and the caller owns the
-///   nodes. With few timers it costs less than a heap, and an insert is O(log n) without a buffer.
-/// - [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel): thousands of time-outs that are
-///   mostly moved or cancelled, in ticks of about a millisecond.
+///   nodes. With few timers its operations cost less than those of a heap, and an insert is O(log
+///   n) without a buffer.
+/// - [`Wheel`](crate::Wheel), [`CoarseWheel`](crate::CoarseWheel): there are thousands of
+///   time-outs, most of which are moved or cancelled, and ticks are about a millisecond long.
 /// - [`FixedDelay`](crate::FixedDelay): most timers have one of a few delays, counted from the
 ///   queue's `now`.
-/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. This default needs the feature
-///   `alloc`.
-/// - On a microcontroller use [`SortedList`](crate::SortedList), or for more than about thirty
-///   timers [`RbTreeCached`](crate::RbTreeCached).
+/// - [`BoundedHeap`](crate::BoundedHeap): no allocator is available. The 4-ary heap needs the
+///   feature `alloc`.
+/// - The program runs on a microcontroller: use [`SortedList`](crate::SortedList) for up to about
+///   thirty timers, and [`RbTreeCached`](crate::RbTreeCached) for more.
 ///
-/// The figures are from an emulated Cortex-M3 (`records/microcontroller`, opt-level "s";
-/// instructions, not cycles). The worst call is the longest time for which a queue masks
-/// interrupts:
+/// The following figures are counts of instructions (not cycles) on an emulated Cortex-M3, compiled
+/// with opt-level "s" (`records/microcontroller`). The most expensive call determines how long a
+/// queue masks interrupts:
 ///
-/// - The list is the cheapest structure in every operation with up to 16 timers. The list's worst
-///   call takes 177 instructions with 16 timers and 560 with 64. Its code takes 1,048 bytes of
-///   flash.
-/// - The worst call of `RbTreeCached` takes 332 instructions with 16 timers and 392 with 64. Its
-///   code takes 1,944 bytes.
-/// - The worst call of a bounded heap takes 450 instructions with 64 timers, and its code 5,756
-///   bytes. The heap needs 28 bytes of RAM per timer, and the tree 40.
-/// - A wheel's worst call grows with the timers of a bucket, up to 2,700 instructions with 64
-///   timers in `Wheel`.
+/// - With up to 16 timers, every operation of the list is cheaper than in any other structure. The
+///   list's most expensive call takes 177 instructions with 16 timers and 560 with 64. Its code
+///   takes 1,048 bytes of flash.
+/// - The most expensive call of `RbTreeCached` takes 332 instructions with 16 timers and 392
+///   with 64. Its code takes 1,944 bytes.
+/// - The most expensive call of a bounded heap takes 450 instructions with 64 timers. The heap's
+///   code takes 5,756 bytes. The heap needs 28 bytes of RAM per timer, and the tree needs 40.
+/// - The cost of a wheel's most expensive call grows with the number of timers in a bucket, up to
+///   2,700 instructions with 64 timers in `Wheel`.
 ///
-/// The default is one type for all targets. Xenomai's default is the list, except on x86-64. In
-/// Xenomai, a structure that was no target's default stayed broken for six years. On another
-/// processor the costs can cross at other populations: measure on your processor.
+/// The default is the same type on all targets, because a structure that is not the default of any
+/// target is little tested. In Xenomai, such a structure stayed broken for six years. (Xenomai's
+/// default is the list, except on x86-64.) On another processor, the heap can become faster than
+/// the list at another number of timers, so measure on your processor.
 #[cfg(feature = "alloc")]
-pub type DefaultFamily = dary_heap::DaryHeap<4>;
+pub type SchedulerFamily = dary_heap::DaryHeap<4>;
 
 /// The queue to begin with: a slab over the [`LadderQueue`](crate::LadderQueue), which suits two
-/// timers as well as a million.
+/// timers as well as a million. A scheduler begins with [`SchedulerFamily`] instead, whose exact
+/// `next_wake` saves wake-ups.
 ///
 /// ```
 /// use tickwright_core::DefaultQueue;
@@ -88,8 +99,9 @@ pub type DefaultFamily = dary_heap::DaryHeap<4>;
 #[cfg(feature = "alloc")]
 pub type DefaultQueue<T> = crate::SlabQueue<ladder::LadderQueue, T>;
 
-/// The only list of structures. Calls `$callback!` once, with the tokens in the brackets and then a
-/// row per structure: its identifier (the family's `ID`) and its family type.
+/// The only list of structures. Calls `$callback!` once, with the tokens in the brackets followed
+/// by a row per structure. A row has the structure's identifier (the family's `ID`) and its family
+/// type.
 ///
 /// ```
 /// macro_rules! names {
@@ -99,7 +111,7 @@ pub type DefaultQueue<T> = crate::SlabQueue<ladder::LadderQueue, T>;
 /// assert!(names.contains(&"list"));
 /// ```
 ///
-/// The macro needs the feature `alloc`, as some of the structures do.
+/// The macro needs the feature `alloc`, because some of the structures need it.
 /// [`for_each_slab_only_family!`](crate::for_each_slab_only_family) lists the structures that work
 /// only in slabs.
 #[cfg(feature = "alloc")]

@@ -1,5 +1,5 @@
-//! Makes each allocation in turn fail: the queue returns the value, is unchanged, and works again
-//! once there is memory.
+//! Makes each allocation fail in turn. The queue must then return the value and be unchanged, and
+//! must work again when there is memory.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// Runs `f`; the next `grants` allocations succeed, and later ones fail.
+/// Runs `f`. The first `grants` allocations succeed, and later allocations fail.
 fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     LEFT.set(grants);
     let result = f();
@@ -60,8 +60,8 @@ fn with_grants<R>(grants: usize, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The number of timers that a test tries to insert. Families with a lower bound refuse in the same
-/// way.
+/// The number of timers that a test tries to insert. Families that are bounded to fewer timers
+/// refuse the others in the same way.
 const MANY: u64 = if cfg!(miri) { 20 } else { 200 };
 
 fn an_insert_without_memory_hands_the_value_back<F: Family>() {
@@ -87,8 +87,8 @@ fn an_insert_without_memory_hands_the_value_back<F: Family>() {
         let first = due::<F>(0, MANY + 1 - at);
         assert_eq!(queue.next_expiry(), keys.last().map(|_| first));
         assert!(keys.iter().zip(0..).all(|(&key, value)| queue.get(key) == Some(&value)));
-        // Operations that need no memory still work, and once there is memory the queue accepts
-        // timers again.
+        // Operations that need no memory still work. When there is memory, the queue accepts timers
+        // again.
         if let Some(&key) = keys.first() {
             with_grants(0, || queue.reschedule_at(key, 0, 0).unwrap());
             with_grants(0, || queue.remove(key).unwrap());

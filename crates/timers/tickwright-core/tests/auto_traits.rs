@@ -1,6 +1,6 @@
-//! Tests which types can be sent to and shared with other threads, moved, and named in constants.
-//! `compile_fail` examples in the documentation show what must *not* compile. The negative asserts
-//! here cover cases where an example would be too coarse.
+//! Tests which types can be sent to other threads, shared with other threads, moved, and created in
+//! constants. `compile_fail` examples in the documentation show what must *not* compile. The
+//! negative asserts here cover cases in which an example cannot tell why the compiler rejects it.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 use core::cell::Cell;
@@ -10,8 +10,8 @@ use std::rc::Rc;
 use tickwright_collections::{Avl, BPlusDict, By, EntryKey, HookDict, Link, ObjectRef, SlabDict};
 use tickwright_core::{Family, HookQueue, Timer, TimerRef, for_each_family, for_each_slab_only_family};
 
-/// `Probe::<T>::SEND` is true if `T: Send`: the inherent constant has precedence over the trait's
-/// constant if its bound holds.
+/// `Probe::<T>::SEND` is true if `T: Send`, because the inherent constant then has precedence over
+/// the constant of the trait.
 struct Probe<T>(core::marker::PhantomData<T>);
 trait Otherwise {
     const SEND: bool = false;
@@ -62,7 +62,7 @@ macro_rules! suite {
             auto!(SlabQueue<F, Rc<u32>>:         false false true);
         };
 
-        // Constant expressions create queue and node, so that they can be statics.
+        // Constant expressions can create a queue and a node, so both can be statics.
         static _NODE: Timer<F, u32> = Timer::new(1);
         static _QUEUE: std::sync::Mutex<HookQueue<'static, F, u32>> = std::sync::Mutex::new(HookQueue::new());
     };)+ };
@@ -102,8 +102,8 @@ auto!(EntryKey:                                  true  true  true);
 static _LINK: Link = Link::new();
 static _DICTIONARY: std::sync::Mutex<HookDict<'static, (), u32>> = std::sync::Mutex::new(HookDict::new(()));
 
-/// Compiles because a longer-lived queue and node can be used where shorter-lived ones are
-/// expected: `'a` and `T` are covariant.
+/// Compiles only if `'a` and `T` are covariant, so that a queue or node with a longer lifetime can
+/// be used where a shorter lifetime is expected.
 #[allow(dead_code)]
 fn covariant<'short, F: Family>(
     queue: HookQueue<'static, F, &'static str>,

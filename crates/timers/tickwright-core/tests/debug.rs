@@ -17,7 +17,7 @@ fn shows(value: impl Debug, words: &[&str]) {
     }
 }
 
-/// A structure and its record.
+/// Checks the debug output of a structure and of its record.
 macro_rules! structure {
     ($family:ty, $words:expr, $record:expr) => {
         type Pointer = HookPtr<$family>;

@@ -1,5 +1,5 @@
-//! Tests that `explain` returns where a timer stands, in every family and both storages, and that
-//! its predictions come true.
+//! Tests, in every family and both storages, that `explain` returns where a timer is, and that its
+//! predictions come true.
 #![cfg(feature = "alloc")]
 
 use tickwright_core::Whereabouts;
@@ -45,7 +45,7 @@ fn heaps_say_the_position() {
         assert_eq!(in_four[at], format!("due at {position}; in a 4-ary heap at position {position} of 40"));
         assert_eq!(bounded[at], in_four[at]);
     }
-    // A pop leaves a hole at the root, which still counts as a position in use.
+    // A pop leaves a hole at the root. The hole is still counted as a position in use.
     let mut queue: SlabQueue<DaryHeap<4>, ()> = SlabQueue::new();
     let keys: Vec<_> = (1..=3).map(|at| queue.insert(at, ()).unwrap()).collect();
     assert!(queue.pop_expired(1).is_some());
@@ -75,7 +75,8 @@ fn the_wheel_says_the_bucket() {
     assert_eq!(lines::<Wheel>(1000, &[5, 70_000, 69_700, u64::MAX]), expected);
 }
 
-/// The budget ends inside the bucket: the rest of the bucket moves at the current tick.
+/// The budget is used up in the middle of a bucket. For the timers that are still in the bucket,
+/// `explain` returns that they move at the current tick.
 #[test]
 fn the_wheel_says_that_a_cascade_is_half_done() {
     let mut queue: SlabQueue<Wheel, ()> = SlabQueue::new();
@@ -127,8 +128,8 @@ fn a_timer_that_is_not_pending_has_no_explanation() {
     assert_eq!(theirs.explain(node), Err(KeyError::Stale));
 }
 
-/// A timer stays where it is until the tick that `explain` names. Then it moves to a lower level or
-/// leaves.
+/// A timer stays where it is until the tick that `explain` names. At that tick the timer moves to a
+/// lower level or leaves.
 #[test]
 fn what_the_wheel_says_comes_true() {
     let mut seed = 7u64;
@@ -172,7 +173,8 @@ fn what_the_wheel_says_comes_true() {
     }
 }
 
-/// A timer of the coarse wheel leaves at the tick that `explain` names, whatever list it is in.
+/// A timer of the coarse wheel leaves at the tick that `explain` names, whether it is in a bucket,
+/// in a far bucket or in the due list.
 #[test]
 fn what_the_coarse_wheel_says_comes_true() {
     for shift in 0..50 {

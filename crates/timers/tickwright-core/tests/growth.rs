@@ -1,6 +1,6 @@
-//! The cost of operations on all timers (snapshots, iteration, `retain`, `clear` and drop) grows
-//! about as fast as the number of timers, in every family and both storages. Each test counts how
-//! often the structure looks up a record.
+//! Tests, in every family and both storages, that the cost of operations on all timers (snapshots,
+//! iteration, `retain`, `clear` and drop) grows about as fast as the number of timers. Each test
+//! counts how often the structure looks up a record.
 #![cfg(feature = "alloc")]
 
 mod common;
@@ -18,14 +18,15 @@ thread_local! {
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Returns how many records the structure looks up in `work`, and the result of `work`.
+/// Runs `work`. Returns how often structures looked up a record during the run, and the result of
+/// `work`.
 fn looks<R>(work: impl FnOnce() -> R) -> (u64, R) {
     LOOKS.set(0);
     let result = work();
     (LOOKS.get(), result)
 }
 
-/// A family that counts its look-ups of records.
+/// A family that counts how often its structures look up a record.
 struct Counted<F>(PhantomData<F>);
 
 impl<F: Family> Family for Counted<F> {
@@ -152,7 +153,8 @@ unsafe impl<P: Handle, D: Discipline<P>> Discipline<P> for Counting<D> {
 const FEW: usize = 600;
 const MANY: usize = 8 * FEW;
 
-/// Deadlines of `n` timers: all for one tick, or spread over few and many ticks.
+/// Returns the deadlines of `n` timers. Depending on `which`, all deadlines are the same tick, or
+/// they are spread over few or many ticks.
 fn deadlines(n: usize, which: usize) -> impl Iterator<Item = Tick> + Clone {
     (0..n as u64).map(move |at| match which {
         0 => 5_000,
@@ -177,9 +179,9 @@ fn slab<F: Family>(n: usize, which: usize) -> SlabQueue<Counted<F>, u32> {
     queue
 }
 
-/// Asserts that `work` on `MANY` timers is about `MANY / FEW` times the work on `FEW`. The factor
-/// of two is for logarithms, and for structures that work differently from some number of timers
-/// on.
+/// Asserts that the cost of `work` on `MANY` timers is at most about `MANY / FEW` times the cost on
+/// `FEW` timers. Twice this cost is allowed, because some costs also grow with the logarithm of the
+/// number, and some structures work differently when there are many timers.
 fn grows_linearly(what: &str, work: impl Fn(usize) -> u64) {
     let (few, many) = (work(FEW), work(MANY));
     let most = (2 * (MANY / FEW) as u64) * few.max(FEW as u64);
@@ -223,7 +225,8 @@ fn in_a_slab<F: Family>() {
     }
 }
 
-/// Counts the look-ups of some work on a queue over hooks.
+/// A function that works on a queue over hooks, and returns how often the structure looked up a
+/// record.
 type Work<'w, F> = &'w dyn Fn(HookQueue<'_, Counted<F>, u32>) -> u64;
 
 fn over_hooks<F: Family>() {

@@ -1,4 +1,4 @@
-//! Tests the misuse that hook storage detects, and the state after such misuse, on every family.
+//! Tests, in every family, the misuse that hook storage detects, and the state after such misuse.
 #![cfg(feature = "alloc")] // the list of families names growing heaps
 
 #[macro_use]
@@ -12,7 +12,8 @@ use std::hash::DefaultHasher;
 use common::due;
 use tickwright_core::{Family, HookQueue, KeyError, Reject, Timer, TimerRef, for_each_family};
 
-/// The number of rounds of each loop; it is smaller under Miri, which interprets each step.
+/// The number of rounds of each loop. The number is smaller under Miri, because Miri interprets
+/// each step.
 const ROUNDS: u64 = if cfg!(miri) { 60 } else { 5_000 };
 
 type Queue<'a, F> = HookQueue<'a, F, u32>;
@@ -117,7 +118,8 @@ fn a_forgotten_queue_leaves_its_nodes_refusing<F: Family>() {
         assert_eq!(next.remove(TimerRef::from(timer)).unwrap_err(), KeyError::WrongQueue);
     }
     drop(next);
-    // No code follows the stale links, so nodes can be moved, changed and dropped.
+    // No code follows links of a node that is not pending, so such nodes can be moved, changed and
+    // dropped.
     timers[0].payload = 9;
     timers.swap(0, 2);
     assert_eq!(timers.map(Timer::into_payload), [0, 0, 9]);
@@ -176,8 +178,7 @@ fn a_pinned_node_lives_its_life<F: Family>() {
     drop(timers);
 }
 
-/// The typical use of pinned timers: a callback structure that frees itself when its timer has
-/// fired.
+/// Tests the typical use of pinned timers: a struct with a timer is freed when its timer has fired.
 fn a_pinned_node_may_be_freed_once_it_is_delivered<F: Family>() {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     let mut owners: Vec<_> = (0..3).map(|value| Some(Box::pin(Timer::<F, u32>::new(value)))).collect();
@@ -205,7 +206,7 @@ fn a_pinned_queue_that_is_dropped_lets_its_nodes_go<F: Family>() {
     drop(timer);
 }
 
-/// Claims the free nodes of `timers`, delivers them, and repeats.
+/// Repeatedly claims the free nodes of `timers` for a queue, and delivers them.
 fn contend<F: Family>(timers: &[Timer<F, u32>], seed: u64, taken: &AtomicUsize) {
     let mut queue = Queue::new();
     let rounds = if cfg!(miri) { 3 } else { 200 };
@@ -240,7 +241,7 @@ fn queues_race_for_nodes<F: Family>() {
     assert!(taken.into_inner() >= timers.len(), "a claim fails only where the rival has made it");
 }
 
-/// One thread fills a queue and another drains it, while further threads read its nodes.
+/// One thread fills a queue and another thread drains it, while further threads read its nodes.
 fn a_queue_moves_between_threads<F: Family>() {
     if cfg!(target_family = "wasm") {
         return; // There are no threads.
@@ -295,8 +296,9 @@ fn a_panic_in_user_code_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.pop_expired(6).map(|t| t.value.payload), Some(2));
 }
 
-/// `pop_expired_within`, called until its budget is used up, delivers and moves the same number of
-/// timers as one `advance_within`. Between these calls, other operations can use the queue.
+/// If `pop_expired_within` is called until its budget is used up, the calls together deliver and
+/// move as many timers as a single `advance_within`. Between the calls, other operations can use
+/// the queue.
 fn steps_are_an_advance<F: Family>() {
     let deadlines = [3, 3, 70, 70, 70, 4100, 1, 90, 5000];
     for budget in 0..30 {
@@ -324,7 +326,7 @@ fn steps_are_an_advance<F: Family>() {
     }
 }
 
-/// A tick before `now` counts as `now`, also in single steps.
+/// A tick before `now` counts as `now`, also in `pop_expired_within`.
 fn time_does_not_run_back_in_steps<F: Family>() {
     let timer = Timer::<F, u32>::new(7);
     let mut queue = Queue::new();

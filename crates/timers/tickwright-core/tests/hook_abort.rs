@@ -1,4 +1,4 @@
-//! Tests that a pinned timer or object that is dropped while linked aborts the process. Each case
+//! Tests that dropping a pinned timer or object while it is linked aborts the process. Each case
 //! runs in a child process of the same test binary.
 #![cfg(not(target_family = "wasm"))]
 
@@ -11,8 +11,8 @@ use tickwright_core::{HookQueue, SortedList, Timer};
 
 const CASE: &str = "TICKWRIGHT_ABORT_CASE";
 
-/// Runs `case` of [`child`] in a process of its own. `TICKWRIGHT_EMULATOR` names the emulator that
-/// must start the child, if the emulated system cannot start programs by itself.
+/// Runs `case` of [`child`] in a child process. If an emulated system cannot start programs by
+/// itself, `TICKWRIGHT_EMULATOR` names the emulator that must start the child.
 fn run(case: &str) -> Output {
     let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
     let mut words = emulator.split_whitespace().map(Into::into).chain([std::env::current_exe().unwrap()]);
@@ -24,8 +24,8 @@ fn run(case: &str) -> Output {
         .unwrap()
 }
 
-/// As a test, this function does nothing. In a child process, it drops a pending pinned timer and
-/// must not return.
+/// In the test process this function does nothing. In a child process, it drops a pending pinned
+/// timer and must not return.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };
@@ -83,7 +83,7 @@ impl Membership<Object> for Second {
     }
 }
 
-/// Like [`child`], with an object in a dictionary.
+/// Does what [`child`] does, with an object in a dictionary.
 fn object(case: &str) {
     let mut dictionary: HookDict<'static, Second, Object> = HookDict::new(Second);
     let object = Box::pin(Object { key: 1, links: [Link::new(), Link::new()] });

@@ -1,6 +1,7 @@
-//! Tests in many states of every structure that a queue's statements about all timers, and about
-//! each timer, agree with the order in which the timers leave. Random operations with small budgets
-//! produce the states, so a cascade, a sort or a move inside the structure is often half done.
+//! Tests that the results of a queue's queries, about all timers and about each timer, agree with
+//! the order in which the timers leave. The tests do this in many states of every structure. Random
+//! operations with small budgets lead to these states, so a cascade, a sort or a move inside the
+//! structure is often half done.
 #![cfg(feature = "alloc")]
 
 mod common;
@@ -12,8 +13,8 @@ use tickwright_core::{
 };
 use tickwright_nodes::testing::Random;
 
-/// Draws a deadline after `now`. It is often one that other timers have, and sometimes a past
-/// deadline.
+/// Draws a deadline, usually after `now`. The deadline is often the deadline of other timers too,
+/// and sometimes in the past.
 fn deadline(random: &mut Random, now: Tick) -> Tick {
     let delay = match random.below(10) {
         0..=3 => u64::from(random.below(3)) * 64,
@@ -25,7 +26,7 @@ fn deadline(random: &mut Random, now: Tick) -> Tick {
     if random.below(20) == 0 { now / 2 } else { now + delay }
 }
 
-/// Returns whether an explanation is true at `now`.
+/// Returns whether an explanation of a timer that is due at `expiry` is true at `now`.
 fn is_true(said: Explanation, expiry: Tick, now: Tick) -> bool {
     said.expiry == expiry
         && said.deadline <= expiry
@@ -44,7 +45,7 @@ fn is_true(said: Explanation, expiry: Tick, now: Tick) -> bool {
         }
 }
 
-/// All statements that a queue makes about its timers.
+/// All queries about the timers of a queue, in the same form for both storages.
 trait Says: TimerQueue {
     fn sorted(&self) -> Vec<Pending<Self::Key>>;
     fn saved(&self) -> Vec<u8>;
@@ -114,7 +115,7 @@ where
         self.free.push(self.known.swap_remove(at).id);
     }
 
-    /// Compares the queue's statements about all timers with the model.
+    /// Compares the results of the queue's queries with the model.
     fn compare(&self) {
         let (queue, name) = (&self.queue, self.name);
         assert_eq!(queue.check(), Ok(()), "{name}");
@@ -180,7 +181,8 @@ where
         }
         self.compare();
         let mut sorted = self.queue.sorted().into_iter();
-        // The saved bytes have the same order, with the number of ticks left until each deadline.
+        // The snapshot has the timers in the same order, each with the number of ticks until its
+        // deadline.
         let (saved, now) = (self.queue.saved(), self.queue.now());
         let mut entries = saved[12..].chunks_exact(12);
         while let Some(wake) = self.queue.next_wake() {
@@ -234,8 +236,8 @@ fn every_structure_over_hooks_tells_the_order_and_the_place() {
     for_each_family! { each [over_hooks] }
 }
 
-/// Many timers are due at one tick: the ladder has them in one bucket, in order or not, and then in
-/// its run.
+/// Many timers are due at one tick. In the ladder they are first in one bucket, in order or not,
+/// and later in the run.
 #[test]
 fn a_crowd_at_one_tick_is_told_in_order() {
     fn crowd<F: Family>() {
@@ -247,7 +249,7 @@ fn a_crowd_at_one_tick_is_told_in_order() {
                 run.arrivals += 1;
                 if mixed && id % 7 == 3 {
                     // The timer is moved to a later tick and back, so in the bucket its entry
-                    // precedes those of timers that arrived earlier.
+                    // precedes the entries of timers that arrived earlier.
                     let moved = &mut run.known[id / 2];
                     run.queue.reschedule_at(moved.key, 5_900, 0).unwrap();
                     run.queue.reschedule_at(moved.key, 5_000, 0).unwrap();

@@ -1,5 +1,6 @@
 //! Moves nodes from one queue or dictionary to another, on two threads, in all schedules. Records
-//! are loom's cells, so the model fails if the owner word does not order an access.
+//! are in loom's cells, so the model fails if two accesses to a record are not ordered by the owner
+//! word.
 #![cfg(loom)]
 
 use core::cmp::Ordering;
@@ -8,13 +9,13 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use tickwright_collections::{DictError, Dictionary, HookDict, KeyOrder, Link, Membership};
 use tickwright_core::{Family, HookQueue, RbTreeCached, Reject, SortedList, Timer};
 
-/// Makes a value live longer than every schedule.
+/// Leaks a value, so that the returned reference is valid until the process ends.
 fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// Explores every schedule of `scene`, which returns whether the state under test occurred. At
-/// least one schedule must return true.
+/// Explores every schedule of `scene`, which returns whether the state under test occurred. `scene`
+/// must return true in at least one schedule.
 fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     let seen = leak(AtomicBool::new(false));
     loom::model(move || {
@@ -25,7 +26,8 @@ fn explore(scene: impl Fn() -> bool + Send + Sync + 'static) {
     assert!(seen.load(Relaxed), "no schedule shows what the model is about");
 }
 
-/// Returns whether the node was free: then the node was in the queue, and is free again.
+/// Tries to insert the node into a new queue, and removes it again. Returns false if the node was
+/// not free.
 fn passes_through<F: Family>(node: &'static Timer<F, u32>) -> bool {
     let mut queue: HookQueue<'static, F, u32> = HookQueue::new();
     match queue.insert_at(5, node, 0) {
@@ -63,7 +65,8 @@ fn two_trees_race_for_a_node() {
     two_queues_race_for_a_node::<RbTreeCached>();
 }
 
-/// One queue releases its nodes, one by one; another queue claims each node as soon as it is free.
+/// One queue releases its nodes one by one, and another queue claims each node as soon as it is
+/// free.
 fn a_queue_takes_what_another_releases<F: Family>(release: fn(HookQueue<'static, F, u32>)) {
     explore(move || {
         let nodes = leak([1, 2].map(Timer::<F, u32>::new));

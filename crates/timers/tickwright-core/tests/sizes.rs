@@ -1,4 +1,4 @@
-//! Tests the sizes of types that firmware declares as statics, so that no change enlarges them
+//! Tests the sizes of types that firmware uses in statics, so that no change enlarges them
 //! unnoticed. The numbers are bytes on a 64-bit target.
 #![cfg(target_pointer_width = "64")]
 
@@ -20,7 +20,7 @@ fn wheels_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<CoarseWheel, ()>>(), 5_288);
 }
 
-/// The sizes on 32-bit targets are checked by `ci/no_std.sh`.
+/// This test checks 64-bit targets; `ci/no_std.sh` checks the sizes on 32-bit targets.
 #[cfg(feature = "alloc")]
 #[test]
 fn ladders_in_slabs_have_not_grown() {
@@ -29,7 +29,7 @@ fn ladders_in_slabs_have_not_grown() {
     assert_eq!(size_of::<SlabQueue<LadderQueue, ()>>(), 3_296);
 }
 
-/// The table of lists is allocated, so it is not part of the queue.
+/// The table of lists is allocated, so its size is not part of the queue's size.
 #[cfg(feature = "alloc")]
 #[test]
 fn a_queue_of_fixed_delays_has_not_grown() {

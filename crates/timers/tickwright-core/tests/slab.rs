@@ -1,4 +1,4 @@
-//! Tests what slab storage promises besides the order of its timers, on every family.
+//! Tests, in every family, what slab storage promises apart from the order of its timers.
 #![cfg(feature = "alloc")]
 
 #[macro_use]
@@ -48,8 +48,8 @@ fn an_iterator_takes_out_what_it_is_asked_for<F: Family>() {
 fn retain_asks_for_each_once<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     let mut asked = Vec::new();
-    // If another timer is due at the tick of the removed timer, the report of a change is allowed
-    // but not required.
+    // If another timer is due at the same tick as the removed timer, the queue is allowed, but not
+    // required, to report a change.
     queue.retain(|pending, value| {
         asked.push(pending.key);
         assert_eq!(pending.expiry, due::<F>(0, *value * 7 % 5));
@@ -118,8 +118,8 @@ fn a_slot_is_retired_after_its_last_generation<F: Family>() {
     assert_eq!((queue.len(), queue.check()), (0, Ok(())));
 }
 
-/// A number with the top bit of an idle timer's generation is equal to the word in the slot, but is
-/// not a key.
+/// The generation of an idle slot has its top bit set. A number with this generation is not a key,
+/// although it equals the slot's word.
 fn an_idle_timer_has_no_other_key<F: Family>() {
     let (mut queue, keys) = filled::<F>();
     queue.disarm(keys[2]).unwrap();
@@ -140,7 +140,7 @@ fn an_idle_timer_has_no_other_key<F: Family>() {
     assert_eq!((queue.idle(), queue.check()), (0, Ok(())));
 }
 
-/// An idle timer counts against the bound, and arming it allocates nothing.
+/// A bounded queue counts idle timers too, and arming an idle timer allocates nothing.
 fn an_idle_timer_keeps_its_room<F: Family>() {
     let mut queue = Queue::<F>::bounded(FEW as usize).unwrap();
     let keys: Vec<Key> = (0..FEW).map(|at| queue.insert_idle(at).unwrap()).collect();
@@ -266,7 +266,7 @@ fn iteration_meets_each_pending_timer_once<F: Family>() {
     assert_eq!(seen, expected);
 }
 
-/// Counts its drops, and panics in the drop that the test chooses.
+/// Counts the drops of all bombs, and panics at the drop that the test chooses.
 struct Bomb(Rc<Cell<u32>>, u32);
 impl Drop for Bomb {
     fn drop(&mut self) {
@@ -318,7 +318,7 @@ fn a_panic_in_a_sink_or_closure_leaves_a_whole_queue<F: Family>() {
     assert_eq!(queue.advance_within(9, 2, |_| ()).delivered, 2);
 }
 
-/// A tick before `now` counts as `now`, also in single steps.
+/// A tick before `now` counts as `now`, also in `pop_expired_within`.
 fn time_does_not_run_back_in_steps<F: Family>() {
     let mut queue = Queue::<F>::new();
     let mut unlimited = usize::MAX;
@@ -379,6 +379,7 @@ fn iteration_in_order_is_the_order_of_delivery() {
     let listed: Vec<_> = queue.iter().map(|(pending, &value)| (pending.key, pending.expiry, value)).collect();
     let delivered: Vec<_> =
         core::iter::from_fn(|| queue.pop_expired(u64::MAX)).map(|t| (t.key, t.expiry, t.value)).collect();
-    // All timers are overdue at the pop, but each keeps the expiry of its insert.
+    // At the pop all timers are overdue, but each timer still has the expiry that was computed at
+    // its insert.
     assert_eq!(listed, delivered);
 }

@@ -1,5 +1,6 @@
-//! `insert_at`, `reschedule_at` and `update_now`: a coarse wheel is late by at most 8/63 of a delay
-//! or by one tick, counted from the caller's time, after any uptime and any sleep.
+//! Tests `insert_at`, `reschedule_at` and `update_now`: a timer in a coarse wheel is late by at
+//! most 8/63 of its delay or one tick. The delay is counted from the caller's time, however long
+//! the program has run or slept.
 
 #![cfg(feature = "alloc")]
 
@@ -13,17 +14,18 @@ use tickwright_core::{
 const SECOND: u64 = 1_000;
 const HOUR: u64 = 3_600 * SECOND;
 
-/// Returns the latest tick for a delay from `now`, in the words of the documentation.
+/// Returns the latest tick at which a timer with this delay from `now` is allowed to be due,
+/// according to the documentation.
 fn latest(now: u64, delay: u64) -> u64 {
     now + delay + (delay * 8 / 63).max(1)
 }
 
-/// Uptimes from 1 s to 100 h, in steps of a factor of 1.2 or so.
+/// Returns uptimes from 1 s to 100 h, each about 1.2 times as long as the previous one.
 fn uptimes() -> impl Iterator<Item = u64> {
     core::iter::successors(Some(SECOND), |&up| Some(up * 6 / 5 + 7)).take_while(|&up| up <= 100 * HOUR)
 }
 
-/// Pauses from 1 ms to 1 h.
+/// Returns pauses from 1 ms to 1 h.
 fn pauses() -> impl Iterator<Item = u64> {
     core::iter::successors(Some(1), |&pause| Some(pause * 3 + 1))
         .take_while(|&pause| pause < HOUR)
@@ -32,8 +34,8 @@ fn pauses() -> impl Iterator<Item = u64> {
 
 const DELAYS: [u64; 9] = [1, 62, 63, 200, 504, SECOND, 12 * SECOND, 60 * SECOND, HOUR];
 
-/// One queue is used through all pauses: each insert and re-arm is in time, and each timer leaves
-/// between its deadline and its latest tick.
+/// Uses one queue with all pauses. After each insert and re-arm, the timer's expiry is within the
+/// bound, and the timer leaves between its deadline and its latest allowed tick.
 fn live<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>, uptime: u64) {
     let mut now = uptime;
     for pause in pauses() {
@@ -42,7 +44,7 @@ fn live<Q: TimerQueue>(mut queue: Q, mut values: impl Iterator<Item = Q::Value>,
             let Ok(key) = inserted.map_err(Reject::from) else { panic!("refused") };
             let due = queue.next_expiry().expect("a timer is pending");
             assert!((now + delay..=latest(now, delay)).contains(&due), "armed at {now} for {delay}: {due}");
-            // The program sleeps, and a message moves the timer.
+            // The program sleeps. Then a message moves the timer.
             now += pause;
             if now < due {
                 queue.reschedule_at(key, now + delay, now).expect("it is pending");
@@ -70,8 +72,8 @@ fn a_coarse_wheel_is_in_time_after_any_uptime_and_any_sleep() {
     }
 }
 
-/// An event loop that inserts when a message wakes it, 12 s after the last message. It pops before
-/// it waits, so the queue's `now` is 12 s old.
+/// An event loop inserts a timer when a message wakes it, 12 s after the previous message. The loop
+/// pops before it waits, so the queue's `now` is 12 s old at the insert.
 #[test]
 fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
@@ -85,8 +87,8 @@ fn a_loop_that_sleeps_between_messages_has_its_time_outs_in_time() -> Result<(),
     Ok(())
 }
 
-/// A delay counts from the time that the caller passes. A time before the queue's `now` counts as
-/// `now`.
+/// A delay begins at the time that the caller passes. If that time is before the queue's `now`, it
+/// counts as `now`.
 #[test]
 fn a_delay_counts_from_the_greatest_time_that_was_told() -> Result<(), Reject> {
     let mut queue: SlabQueue<CoarseWheel, ()> = SlabQueue::new();
@@ -112,7 +114,8 @@ fn a_refused_operation_tells_the_time_too() -> Result<(), Reject> {
     Ok(())
 }
 
-/// Timers that became due while the program slept stay, in order, and leave at the next pop.
+/// Timers that became due while the program slept stay in the queue in order, and leave at the next
+/// pop.
 fn due_timers_stay<Q: TimerQueue<Value = u32>>(mut queue: Q) {
     for value in 0..40 {
         assert!(queue.insert_at(u64::from(value) * 17 % 90, value, 0).is_ok());

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The store is the file that `AT_STORE` names, or `at.db` in the home folder. A command runs at
-//! least once: after a crash in the middle of it, it runs again.
+//! least once: after a crash while a command runs, the command runs again.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn at(arguments: &[&str]) -> Outcome<()> {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join("at.db");
     let file = std::env::var_os("AT_STORE").map_or_else(home, PathBuf::from);
-    // Other processes add timers, so the one that runs looks each second.
+    // Other processes add timers, so the process that runs the timers checks the store each second.
     let settings = Settings::named("at").rescan(Duration::from_secs(1));
     let open = || Ok::<_, tickwright_durable::Error>(Timers::new(Sqlite::open(file)?, settings));
     match arguments {
@@ -46,7 +46,7 @@ fn at(arguments: &[&str]) -> Outcome<()> {
             let mut timers = open()?;
             let mut last = None;
             while let Some(row) = timers.list(last.as_ref(), 1)?.pop() {
-                // It is gone if it began meanwhile.
+                // The timer no longer exists if it began meanwhile.
                 if let Some(timer) = timers.get(&row.id)? {
                     let seconds = (row.due - now()) / 1_000_000;
                     println!("{}  in {seconds} s  {}", row.id, words(&timer.payload).join(" "));

@@ -1,7 +1,8 @@
-//! `bench [TIMERS]`: a table of what the library reaches on this machine, a million timers unless
-//! said otherwise: over SQLite, over PostgreSQL (feature `postgres`; a tenth of the timers), and
-//! beside a queue that polls a SQLite file each second. The stores are in the folder for temporary
-//! files (`TMPDIR`): its disk decides, because a commit waits for it.
+//! `bench [TIMERS]` prints a table of what the library reaches on this machine, by default with a
+//! million timers: over SQLite, over PostgreSQL (feature `postgres`; a tenth of the timers), and
+//! for comparison a queue that polls a SQLite file each second. The stores are in the folder for
+//! temporary files (`TMPDIR`). The disk of this folder decides the results, because each commit
+//! waits for the disk.
 
 #[cfg(feature = "postgres")]
 #[path = "../tests/common/cluster.rs"]
@@ -60,7 +61,8 @@ struct Table {
 }
 
 impl Table {
-    /// A row, with what is to be reached: at least, or at most, or 0.0 for nothing.
+    /// Prints a row. `reach` is the target: at least a value (0.0 is no target), or at most a
+    /// value.
     fn row(&mut self, what: &str, value: f64, reach: Option<(bool, f64)>) {
         let (mut text, mut verdict) = (String::new(), "");
         if let Some((at_least, reach)) = reach.filter(|(at_least, reach)| !at_least || *reach > 0.0) {
@@ -122,7 +124,7 @@ impl Table {
         self.row(&format!("bytes after {taken} firings"), bytes as f64, None);
         println!("  ({dead})");
 
-        // 1000 timers a second for five seconds; then ten seconds without any.
+        // The load is 1000 timers per second for five seconds, and then no timers for ten seconds.
         let base = now() + 500_000 + (3.0 * 5000.0 / per_second * 1e6) as i64;
         timers.batch(|batch| {
             (0..5000).try_for_each(|n| batch.add(&n.to_string(), Due::At(base + n * 1000), b"").map(drop))
@@ -161,7 +163,7 @@ impl Table {
     }
 }
 
-/// The usual implementation: a query every second.
+/// Measures the usual implementation: a query every second.
 fn polling(file: &Path) -> Outcome<()> {
     let mut store = Connection::open(file)?;
     store.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;

@@ -1,19 +1,19 @@
-//! Real faults, and the judge over what the processes wrote: `faults [COUNT] [MODE...]`, 300 times
-//! and the modes `kill` and `disk` unless said otherwise.
+//! Causes real faults, and judges what the processes wrote: `faults [COUNT] [MODE...]`. The default
+//! is 300 faults in each of the modes `kill` and `disk`.
 //!
 //! Two processes add, cancel and deliver timers on one store, SQLite or (with the feature
-//! `postgres`) PostgreSQL. COUNT times something happens to them:
+//! `postgres`) PostgreSQL. COUNT times, the mode's fault happens:
 //!
 //! - `kill`: a process is killed, or stopped for longer than the lease, at a random moment, or
 //!   PostgreSQL crashes.
 //! - `failover`: a process is killed or stopped for longer than the lease, and the other process
 //!   takes over in time.
-//! - `clock`: the engine's clock is set by an hour, forward or back (libfaketime), and a process is
+//! - `clock`: the engine's clock is set forward or back by an hour (libfaketime), and a process is
 //!   killed.
-//! - `snapshot`: as `kill`, while an old snapshot is held.
+//! - `snapshot`: the faults of `kill`, while an old snapshot is held.
 //! - `promote`: PostgreSQL's primary is killed, and its synchronous standby is promoted.
-//! - `hosts`: each process has a network of its own, and the line of one is cut for longer than the
-//!   lease.
+//! - `hosts`: each process has a network of its own, and the line of one process is cut for longer
+//!   than the lease.
 //! - `disk`: the disk is full.
 
 #[cfg(feature = "postgres")]
@@ -36,7 +36,8 @@ use tickwright_durable::{Cancelled, Due, Engine, Error as Failure, Settings, Tim
 
 const MARGIN: Duration = Duration::from_millis(800);
 const RESCAN: Duration = Duration::from_millis(300);
-/// Until another process has taken over: the bound of the protocol, and what a busy machine adds.
+/// The longest time until another process has taken over: the bound of the protocol, plus what a
+/// busy machine adds.
 const FAILOVER: Duration = Duration::from_millis(800 + 300 + 400);
 
 fn main() -> Outcome<()> {
@@ -79,7 +80,7 @@ const AUDIT: &str = "CREATE TABLE audit (what TEXT);
     CREATE TRIGGER answer AFTER DELETE ON tickwright_timer
     WHEN OLD.state = 1 AND OLD.fence <> (SELECT epoch FROM tickwright_shard WHERE shard = OLD.shard)
     BEGIN INSERT INTO audit VALUES ('answer to ' || OLD.id); END;";
-/// Rows that are left at the end, although none should be.
+/// Counts the rows that remain at the end. None should remain.
 const LEFT: &str = "SELECT (SELECT count(*) FROM tickwright_timer) + (SELECT count(*) FROM tickwright_early),
     (SELECT count(*) FROM audit)";
 
@@ -114,7 +115,7 @@ struct Field {
     store: String,
     ledger: PathBuf,
     environment: Vec<(&'static str, String)>,
-    /// A command before that of each process.
+    /// For each process, the words that precede its own command.
     before: [Vec<String>; 2],
     children: Vec<Child>,
     random: Random,
@@ -215,8 +216,8 @@ impl Field {
         clock.set(2)
     }
 
-    /// Ends both, and one process ends the work; then the judge. `left` returns what stays in the
-    /// tables, and in `audit`.
+    /// Ends both processes, lets one new process finish the work, and then judges the events.
+    /// `left` returns the numbers of rows that remain in the tables and in `audit`.
     fn end(mut self, left: impl FnOnce() -> Outcome<(i64, i64)>) -> Outcome<bool> {
         for child in &mut self.children {
             child.kill()?;
@@ -299,7 +300,8 @@ fn child(arguments: &[String]) -> Outcome<()> {
     let ledger = OpenOptions::new().create(true).append(true).open(ledger)?;
     let settings = Settings::named(name).margin(MARGIN).rescan(RESCAN).batch(16);
     match store.split_once(':') {
-        // Both may make the file at once, and a stopped process may hold its lock.
+        // Both processes might create the file at the same time, and a stopped process might hold
+        // its lock.
         Some(("sqlite", path)) => {
             work_on(Timers::new(opened(|| Sqlite::open(path))?, settings), ledger, work == "add")
         }
@@ -328,7 +330,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
     let mut number = 0;
     let give_up = Instant::now() + Duration::from_secs(60);
     let mut empty_since = None;
-    // One write a line, at the end of the file: it outlives the process.
+    // Each line is one write to the end of the file, so the line outlives the process.
     let mut write = |line: String| ledger.write_all(line.as_bytes());
     loop {
         if adds {
@@ -349,7 +351,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
         } else if !timers.is_owner() || timers.next_due() != Ok(None) {
             empty_since = None;
         } else if empty_since.get_or_insert_with(Instant::now).elapsed() > MARGIN {
-            // By now the server has ended what processes that were killed had begun.
+            // By now, the server has ended the transactions of processes that were killed.
             return if timers.metrics().held > 0 { Err("firings are left".into()) } else { idle(timers) };
         }
         for firing in timers.take_due().unwrap_or_default() {
@@ -366,7 +368,7 @@ fn work_on<E: Engine>(mut timers: Timers<E>, mut ledger: File, adds: bool) -> Ou
     }
 }
 
-/// Nothing waits: one statement in each `rescan`.
+/// Requires that a process without timers executes about one statement per `rescan`.
 fn idle<E: Engine>(mut timers: Timers<E>) -> Outcome<()> {
     timers.take_due()?; // writes the last answers
     let (before, end) = (timers.metrics().statements, Instant::now() + RESCAN * 8);
@@ -508,7 +510,8 @@ mod over_postgres {
         Ok((primary, Some(standby)))
     }
 
-    /// Two network namespaces, whose lines to the server are cut. `false` if there is no right.
+    /// Runs the processes in two network namespaces, whose lines to the server are cut. Returns
+    /// `false` if this user has no right to create them.
     fn hosts(field: &mut Field, cluster: &mut Cluster, count: u32) -> Outcome<bool> {
         let is_made = (1..=2).all(|at| {
             ip(&format!("netns delete tick{at}"));
@@ -545,7 +548,7 @@ mod over_postgres {
     }
 }
 
-/// A small file system, until it is full; then there is room again.
+/// Fills a small file system, and then makes room again.
 fn full_disk(folder: &Path) -> Outcome<bool> {
     let disk: PathBuf = folder.join("disk");
     fs::create_dir_all(&disk)?;

@@ -57,8 +57,8 @@ struct State<E> {
 }
 
 impl<E: Engine + Send + 'static> Background<E> {
-    /// Starts a thread that runs a function for each firing, one at a time. What the function
-    /// returns is the answer. While it runs, adds and cancels do not wait.
+    /// Starts a thread that runs a function for each firing, one at a time. The function's result
+    /// is the answer to the firing. Adds and cancels do not wait while the function runs.
     ///
     /// # Errors
     /// The error of the operating system, if it cannot create the thread.
@@ -91,7 +91,8 @@ impl<E: Engine + Send + 'static> Background<E> {
         Ok(Self { shared })
     }
 
-    /// Runs a function with the timers, under their lock: `with(|timers| timers.cancel("tea"))`.
+    /// Runs a function with the timers, under their lock, as in
+    /// `with(|timers| timers.cancel("tea"))`.
     ///
     /// # Errors
     /// The error of the function, and [`Error::Stopped`] after [`stop`](Self::stop).
@@ -112,7 +113,7 @@ impl<E: Engine + Send + 'static> Background<E> {
     /// delivered again. Without this call the thread runs until the process ends.
     ///
     /// # Errors
-    /// What the engine reports: see [`Timers::close`].
+    /// Errors that the engine reports: see [`Timers::close`].
     pub fn stop(&self) -> Result<(), Error> {
         let thread = {
             let mut state = self.shared.lock();
@@ -136,7 +137,8 @@ impl<E: Engine + Send + 'static> Background<E> {
     }
 }
 
-/// The interval at which a thread without a deadline wakes. It then executes no statement.
+/// The interval at which a thread without a deadline wakes. When such a thread wakes, it executes
+/// no statement.
 const FOREVER: Duration = Duration::from_secs(86_400);
 
 type Run = Box<dyn FnMut(&Firing) -> Outcome + Send>;
@@ -191,7 +193,7 @@ impl<E: Engine> Shared<E> {
                 state = self.lock();
                 let Some(timers) = &mut state.timers else { return };
                 if timers.answer(&firing, outcome).is_err() {
-                    // Its due time is out of range: the timer stays, and waits for a repetition.
+                    // The new due time is out of range, so the timer stays and is delivered again.
                     let _ = timers.answer(&firing, Outcome::Release);
                 }
                 if timers.must_renew() {

@@ -11,14 +11,14 @@ use crate::limits::{MAX_DUE, MAX_ID, MAX_PAYLOAD, SCHEMA};
 pub enum Error {
     /// An id is empty or too long.
     IdLength {
-        /// Its length in bytes.
+        /// The id's length in bytes.
         bytes: usize,
     },
     /// An id has a character that PostgreSQL cannot store: U+0000.
     IdZero,
     /// A payload is too long.
     PayloadLength {
-        /// Its length in bytes.
+        /// The payload's length in bytes.
         bytes: usize,
     },
     /// A due time is before 1970 or after the year 9999.
@@ -35,7 +35,7 @@ pub enum Error {
     Foreign(String),
     /// The store has no such shard.
     NoShard(i64),
-    /// The user has no right to do this.
+    /// The user has no right to make this call.
     Denied(String),
     /// The disk or the database is full.
     Full(String),

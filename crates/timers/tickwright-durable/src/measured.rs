@@ -5,7 +5,8 @@ use tickwright::time::Lateness;
 
 use crate::owner::Metrics;
 
-/// `kind="durable"`. Adds and cancels are not counted, because any process makes them.
+/// The metrics have the label `kind="durable"`. Adds and cancels are not counted, because any
+/// process makes them.
 impl Measured for Metrics {
     const KIND: &'static str = "durable";
 

@@ -1,5 +1,5 @@
 //! Tests the protocol in many schedules, with the crate's statements executed by SQLite:
-//! `TICKWRIGHT_SCHEDULES=1000000` runs more than the 10,000 of each test.
+//! `TICKWRIGHT_SCHEDULES=1000000` runs a million schedules instead of the 10,000 of each test.
 
 mod judge;
 mod store;
@@ -46,7 +46,7 @@ impl Mutant {
     }
 }
 
-/// Each mistake replaces the first text of a pair by the second text.
+/// Each mistake replaces the first text of a pair with the second text.
 const SQL: [Mutation; 20] = [
     // An answer names only the id.
     &[(
@@ -62,8 +62,8 @@ const SQL: [Mutation; 20] = [
     &[("state = 1\n    RETURNING id, due", "state = 1\n    RETURNING id, 9223372036854775807")],
     &[("SET state = 0, doubt = 1 WHERE", "SET state = 0 WHERE")],
     &[("epoch = epoch + 1", "epoch = epoch")],
-    // A cancel promises that no delivery begins although one can run, or it does not delete the
-    // timer.
+    // A cancel promises that no delivery begins although a delivery can still run, or it does not
+    // delete the timer.
     &[("RETURNING state, doubt", "RETURNING 0, 0")],
     &[("RETURNING state, doubt", "RETURNING state, 0")],
     &[(
@@ -84,7 +84,7 @@ const SQL: [Mutation; 20] = [
     )],
     // All puts have the first seq.
     &[("seq = seq + ?2 WHERE shard = ?1 RETURNING seq", "seq = seq + ?2 WHERE shard = ?1 RETURNING ?2")],
-    // `done` does not delete.
+    // `done` does not delete the timer.
     &[(
         "DELETE FROM tickwright_timer WHERE shard = ?1 AND fence",
         "UPDATE tickwright_timer SET due = due WHERE shard = ?1 AND fence",

@@ -1,5 +1,5 @@
 //! The core: decides which statements an owner or a standby executes, and when, and computes the
-//! lease. It does no I/O and reads no clock.
+//! lease. The core does no I/O and reads no clock.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub(crate) struct Owner {
     /// (seq, attempt) of each firing that waits for an answer.
     held: HashSet<(i64, i64)>,
     answers: Vec<Settled>,
-    /// The engine's clock minus the host's.
+    /// The engine's clock minus the host's clock.
     offset: i64,
     /// When to read the shard's row next, by the host's clock.
     look_at: i64,
@@ -67,13 +67,13 @@ struct Turn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Capacity: timers in memory that wait.
+    /// Capacity: the number of waiting timers in memory.
     pub window: usize,
-    /// Capacity: firings that wait for an answer.
+    /// Capacity: the number of firings that wait for an answer.
     pub held: usize,
-    /// Punctuality: firings.
+    /// Punctuality: the number of firings.
     pub firings: u64,
-    /// Punctuality: the sum of their lateness, in microseconds.
+    /// Punctuality: the sum of the lateness of all firings, in microseconds.
     pub late_us: u64,
     /// Punctuality: the greatest lateness, in microseconds.
     pub late_max_us: u64,
@@ -82,15 +82,15 @@ pub struct Metrics {
     pub lateness: tickwright::time::Lateness,
     /// Recovery: how often this participant became the owner.
     pub takeovers: u64,
-    /// Recovery: repeated firings of timers that had been fired before.
+    /// Recovery: the number of firings of timers that had been fired before.
     pub repeated: u64,
-    /// Recovery: firings whose answers came too late, because the lease was lost.
+    /// Recovery: the number of firings whose answers came too late, because the lease was lost.
     pub lost: u64,
-    /// Health: statements, except the statements of adds and cancels.
+    /// Health: the number of statements, except the statements of adds and cancels.
     pub statements: u64,
-    /// Health: commits of turns.
+    /// Health: the number of commits of turns.
     pub commits: u64,
-    /// Health: errors of the engine in turns.
+    /// Health: the number of errors that the engine reported in turns.
     pub failures: u64,
 }
 
@@ -141,7 +141,7 @@ impl Owner {
         wake.min(self.renew_at()).min(self.look_at)
     }
 
-    /// Returns the time half a margin before the end of the lease, by the host's clock, or
+    /// Returns the time that is half a margin before the end of the lease, by the host's clock, or
     /// `i64::MAX` if no firing waits for an answer.
     pub(crate) fn renew_at(&self) -> i64 {
         if self.held.is_empty() || self.epoch == 0 {
@@ -150,7 +150,7 @@ impl Owner {
         self.announced.lease.saturating_sub(self.settings.margin / 2).saturating_sub(self.offset)
     }
 
-    /// Whether there are answers that no turn has written yet.
+    /// Returns whether there are answers that no turn has written yet.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }
@@ -252,7 +252,7 @@ impl Owner {
             self.unknown();
         } else if self.epoch != 0 && self.turn.is_open {
             // The store still has the timers that the turn loaded and popped. The early rows have
-            // the timers that were put since the last turn and are due before `wake`.
+            // those inserted or replaced since the last turn that are due before `wake`.
             self.window = Window::new(self.announced.wake);
             self.look_at = i64::MIN;
         }
@@ -283,8 +283,8 @@ impl Owner {
         Ok(is_ours)
     }
 
-    /// Whether a firing waits for an answer. Otherwise the firing has been answered, or the lease
-    /// was lost.
+    /// Returns whether a firing waits for an answer. Otherwise the firing has been answered, or the
+    /// lease was lost.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         firing.fence == self.epoch && self.held.contains(&(firing.seq, firing.attempt))
     }
@@ -365,9 +365,9 @@ impl Owner {
         }
     }
 
-    /// Whether this participant may become the owner: the lease is over, or this participant or its
-    /// predecessor is the owner. A participant without `rescan` need not wait for another owner's
-    /// lease, because it has no rescan that would end the wait.
+    /// Returns whether this participant may become the owner: the lease is over, or this
+    /// participant or its predecessor is the owner. A participant without `rescan` need not wait
+    /// for another owner's lease, because it has no rescan that would end the wait.
     fn may_take(&self, shard: &Shard) -> bool {
         self.settings.rescan.is_none()
             || self.lease(shard) < shard.now

@@ -78,7 +78,8 @@ impl Postgres {
         let mut transaction = store.client()?.transaction().map_err(error)?;
         let mut within = Within::new(&mut transaction, 0);
         if sql::version(&mut within.run())?.is_none() {
-            // Of several processes, one makes the tables.
+            // If several processes open a new store at the same time, only one of them makes the
+            // tables.
             within.run().guard(true)?;
             if sql::version(&mut within.run())?.is_none() {
                 within.client.batch_execute(CREATE).map_err(error)?;
@@ -93,7 +94,7 @@ impl Postgres {
     /// Returns the same store, for another shard.
     ///
     /// # Errors
-    /// What PostgreSQL reports.
+    /// Errors that PostgreSQL reports.
     pub fn shard(mut self, shard: u32) -> Result<Self, Error> {
         self.shard = i64::from(shard);
         let shard = self.shard;
@@ -197,9 +198,10 @@ impl Engine for Within<'_, '_> {
     }
 }
 
-/// Calls `hint` on a dedicated thread whenever another process put a timer that the shard's owner
-/// might not know, until `hint` returns `false`. The thread listens on its own connection. It also
-/// calls `hint` after each reconnection, because hints are lost while the connection is down.
+/// Calls `hint` on a dedicated thread whenever another process inserted or replaced a timer that
+/// the shard's owner might not know, until `hint` returns `false`. The thread listens on its own
+/// connection. The thread also calls `hint` after each reconnection, because hints are lost while
+/// the connection is down.
 pub fn listen(
     mut connect: impl FnMut() -> Result<Client, postgres::Error> + Send + 'static,
     shard: u32,
@@ -320,7 +322,8 @@ fn error(error: postgres::Error) -> Error {
     {
         Error::Denied(what)
     } else if matches!(database.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) {
-        // The server ended the connection. A commit that was being executed may have taken effect.
+        // The server ended the connection. A commit that was being executed might have taken
+        // effect.
         Error::Disconnected(what)
     } else if is(&[&SqlState::DISK_FULL]) {
         Error::Full(what)

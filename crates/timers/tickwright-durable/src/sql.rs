@@ -117,7 +117,7 @@ pub(crate) type Mutation = &'static [(&'static str, &'static str)];
 #[cfg(test)]
 thread_local!(pub(crate) static MUTATION: core::cell::Cell<Mutation> = const { core::cell::Cell::new(&[]) });
 
-/// The text of a statement for an engine with these parts.
+/// Returns the text of a statement for an engine with these parts.
 pub(crate) fn text(sql: &str, now: &str, list: &str) -> String {
     let text = sql.replace("{now}", now).replace("{list}", list);
     #[cfg(test)]

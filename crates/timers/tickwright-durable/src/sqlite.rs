@@ -1,6 +1,6 @@
 //! Timers in a file: SQLite, within the process.
 //!
-//! The file may be the one of the program's own tables: [`Within`] writes timers in the program's
+//! The file can also hold the program's own tables: [`Within`] writes timers in the program's
 //! transaction.
 
 use core::time::Duration;
@@ -61,7 +61,7 @@ impl Sqlite {
     /// Returns the same store, for another shard.
     ///
     /// # Errors
-    /// What SQLite reports.
+    /// Errors that SQLite reports.
     pub fn shard(self, shard: u32) -> Result<Self, Error> {
         let shard = i64::from(shard);
         self.connection.execute(ADD_SHARD, [shard]).map_err(error)?;
@@ -154,7 +154,7 @@ impl Engine for Within<'_> {
     }
 }
 
-/// The text of a statement. Most statements have no parts that differ between engines.
+/// Returns the text of a statement. Most statements have no parts that differ between engines.
 fn text(text: &'static str) -> Cow<'static, str> {
     if !cfg!(test) && !text.contains('{') {
         return text.into();
@@ -196,7 +196,8 @@ impl Sql for Within<'_> {
         Some(now())
     }
 
-    /// The transaction holds SQLite's only lock, or takes this lock at its first write.
+    /// Does nothing: the transaction holds SQLite's only lock, or takes this lock at its first
+    /// write.
     fn guard(&mut self, _: bool) -> Result<(), Error> {
         Ok(())
     }
@@ -217,7 +218,7 @@ impl ToSql for Value<'_> {
 #[cfg(test)]
 thread_local!(pub(crate) static CLOCK: core::cell::Cell<Option<i64>> = const { core::cell::Cell::new(None) });
 
-/// SQLite's clock: the wall clock of the machine.
+/// Returns the time of SQLite's clock, which is the machine's wall clock.
 fn now() -> i64 {
     #[cfg(test)]
     if let Some(now) = CLOCK.get() {

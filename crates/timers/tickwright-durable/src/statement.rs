@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::error::Error;
 use crate::limits::MAX_DUE;
 
-/// A time later than every due time. It means that no timer waits.
+/// A time later than every due time. This time means that no timer waits.
 pub(crate) const NEVER: i64 = i64::MAX;
 
 /// When a timer is due, by the engine's clock.
@@ -21,13 +21,14 @@ pub enum Due {
 }
 
 impl Due {
-    /// A delay, rounded up to microseconds.
+    /// Creates a due time after a delay, which is rounded up to microseconds.
     #[must_use]
     pub fn after(delay: Duration) -> Self {
         Self::After(i64::try_from(delay.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX))
     }
 
-    /// A date, rounded up to microseconds. A date before 1970 counts as 1970.
+    /// Creates a due time at a date, which is rounded up to microseconds. A date before 1970 counts
+    /// as 1970.
     #[must_use]
     pub fn at(date: SystemTime) -> Self {
         let since = date.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -58,9 +59,9 @@ impl Due {
 /// A timer that waits, without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its id.
+    /// The timer's id.
     pub id: Arc<str>,
-    /// When it is due, in microseconds since 1970.
+    /// When the timer is due, in microseconds since 1970.
     pub due: i64,
     /// A sequence number. Each add and each replace gives a greater number.
     pub seq: i64,
@@ -71,10 +72,10 @@ pub struct Waiting {
 pub struct Firing {
     /// The timer's id.
     pub id: Arc<str>,
-    /// When it was due, in microseconds since 1970. A periodic timer that is armed again for
+    /// When the timer was due, in microseconds since 1970. A periodic timer that is armed again for
     /// `due + period` does not drift.
     pub due: i64,
-    /// How late it was claimed, in microseconds.
+    /// How late the timer was claimed, in microseconds.
     pub late: i64,
     /// The number of this delivery: 1 at first, greater at each repetition, and 1 again after a
     /// replace.
@@ -94,7 +95,7 @@ pub enum Outcome {
     Done,
     /// The timer waits for another due time, as a new timer.
     Again(Due),
-    /// The timer waits again for the time at which it was due: it is delivered again soon.
+    /// The timer waits again for the time at which it was due, so it is delivered again soon.
     Release,
 }
 
@@ -122,11 +123,11 @@ pub enum Cancelled {
 /// A timer as [`get`](crate::Writer::get) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// When it is due, in microseconds since 1970.
+    /// When the timer is due, in microseconds since 1970.
     pub due: i64,
-    /// Whether an owner has claimed it.
+    /// Whether an owner has claimed the timer.
     pub running: bool,
-    /// How often it was claimed.
+    /// How often the timer was claimed.
     pub attempt: i64,
     /// What the caller gave to `add`.
     pub payload: Vec<u8>,
@@ -165,31 +166,33 @@ pub enum Statement {
     },
     Commit,
     Rollback,
-    /// Reads the shard's row and the clock: [`Answer::Shard`].
+    /// Reads the shard's row and the clock. Returns [`Answer::Shard`].
     Look,
     /// Makes `owner` the owner, with an epoch greater by 1.
     Acquire {
         owner: Arc<str>,
     },
-    /// Makes each running timer wait again and marks it as in doubt: [`Answer::Rows`].
+    /// Makes each running timer wait again and marks it as in doubt. Returns [`Answer::Rows`].
     Orphan,
-    /// Executes the answers to the firings that `epoch` claimed: [`Answer::Rows`] with the timers
-    /// that wait again. `now` is the time that the engine's clock showed in this transaction.
+    /// Executes the answers to the firings that `epoch` claimed. Returns [`Answer::Rows`] with the
+    /// timers that wait again. `now` is the time that the engine's clock showed in this
+    /// transaction.
     Settle {
         epoch: i64,
         now: i64,
         answers: Vec<Settled>,
     },
-    /// Deletes the rows of the early timers: [`Answer::Rows`] with the early timers that still
-    /// wait.
+    /// Deletes the rows of the early timers. Returns [`Answer::Rows`] with the early timers that
+    /// still wait.
     Early,
-    /// Reads the waiting timers from (due, seq) on, ordered by (due, seq): [`Answer::Rows`].
+    /// Reads the waiting timers from (due, seq) on, ordered by (due, seq). Returns
+    /// [`Answer::Rows`].
     Load {
         due: i64,
         seq: i64,
         limit: usize,
     },
-    /// Claims the listed timers that are due at `now`: [`Answer::Claimed`].
+    /// Claims the listed timers that are due at `now`. Returns [`Answer::Claimed`].
     Claim {
         epoch: i64,
         now: i64,
@@ -199,8 +202,8 @@ pub enum Statement {
     Announce {
         announced: Announced,
     },
-    /// Inserts a timer, or replaces one: [`Answer::Put`]. `near` is the epoch of the owner that
-    /// learns of this in memory; 0 if none does.
+    /// Inserts a timer, or replaces one. Returns [`Answer::Put`]. `near` is the epoch of the owner
+    /// that learns of the change in memory, or 0 if no owner does.
     Put {
         id: Arc<str>,
         due: Due,
@@ -208,11 +211,11 @@ pub enum Statement {
         replace: bool,
         near: i64,
     },
-    /// Deletes a timer: [`Answer::Cancelled`].
+    /// Deletes a timer. Returns [`Answer::Cancelled`].
     Cancel {
         id: Arc<str>,
     },
-    /// Reads a timer: [`Answer::Timer`].
+    /// Reads a timer. Returns [`Answer::Timer`].
     Get {
         id: Arc<str>,
     },
@@ -246,7 +249,7 @@ pub struct Shard {
     pub(crate) early: Option<i64>,
 }
 
-/// A store. This crate implements it: [`Sqlite`](crate::sqlite::Sqlite),
+/// A store. This crate implements the trait for [`Sqlite`](crate::sqlite::Sqlite),
 /// [`Postgres`](crate::postgres::Postgres), and the `Within` of each.
 pub trait Engine {
     /// Executes one statement. After an error the caller executes `Rollback`, and the transaction

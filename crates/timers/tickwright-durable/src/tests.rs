@@ -28,7 +28,8 @@ trait Store {
     /// Returns the number of rows of a table.
     fn count(&self, table: &str) -> i64;
     fn end_lease(&self);
-    /// Runs this in a transaction of another connection.
+    /// Runs `work` in a transaction of another connection. The transaction is committed if
+    /// `commits` is true.
     fn within(&self, commits: bool, work: &mut dyn FnMut(&mut Writer<&mut dyn Engine>));
 
     fn timers(&self, settings: Settings) -> Timers<Self::Engine> {
@@ -387,7 +388,7 @@ fn futures_take_what_is_due(store: &impl Store) {
     assert_eq!(store.count("tickwright_timer"), 0);
 }
 
-/// Polls until it is ready, parked in between.
+/// Polls the next firing until it is ready. The thread parks between polls.
 fn block_on<E: Engine>(firings: &mut crate::Firings<E>) -> Option<Firing> {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {

@@ -49,7 +49,7 @@ impl<E: Engine> Timers<E> {
     /// returns. Costs one commit; [`batch`](Self::batch) shares a commit among many.
     ///
     /// # Errors
-    /// The arguments that [`Error`] names, or what the engine reports.
+    /// Refused arguments, as [`Error`] names them, and errors that the engine reports.
     pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
         self.batch(|batch| batch.add(id, due, payload))
     }
@@ -117,26 +117,27 @@ impl<E: Engine> Timers<E> {
         Writer::new(&mut self.engine).get(id)
     }
 
-    /// The earliest due time of the timers that wait, in microseconds since 1970.
+    /// Returns the earliest due time of the timers that wait, in microseconds since 1970.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors that the engine reports.
     pub fn next_due(&mut self) -> Result<Option<i64>, Error> {
         Writer::new(&mut self.engine).next_due()
     }
 
-    /// Up to `limit` timers that wait, in the order in which they are due, behind `after`.
+    /// Returns up to `limit` timers that wait, in the order of their due times. The list begins
+    /// after `after`.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors that the engine reports.
     pub fn list(&mut self, after: Option<&Waiting>, limit: usize) -> Result<Vec<Waiting>, Error> {
         Writer::new(&mut self.engine).list(after, limit)
     }
 
-    /// How long a loop may sleep before it calls [`take_due`](Self::take_due); `None` if there is
-    /// nothing to wait for. Executes no statement.
+    /// Returns how long a loop may sleep before it calls [`take_due`](Self::take_due), or `None` if
+    /// there is nothing to wait for. Executes no statement.
     ///
-    /// Over SQLite this is at most a second, because the wall clock may be set.
+    /// Over SQLite, the loop may sleep at most a second, because the wall clock may be set.
     #[must_use]
     pub fn poll_timeout(&mut self) -> Option<Duration> {
         let host = self.host();
@@ -153,13 +154,13 @@ impl<E: Engine> Timers<E> {
         }
     }
 
-    /// Writes the answers to what was taken before, and takes what is due: at most a batch.
-    /// Executes no statement if there is neither. Answer each firing with [`done`](Self::done),
-    /// [`again`](Self::again) or [`release`](Self::release).
+    /// Writes the answers to the firings that were taken before, and takes the due timers, at most
+    /// a batch of them. Executes no statement if there are neither answers nor due timers. Answer
+    /// each firing with [`done`](Self::done), [`again`](Self::again) or [`release`](Self::release).
     ///
     /// # Errors
-    /// What the engine reports. The answers are kept, and written later; until then
-    /// [`poll_timeout`](Self::poll_timeout) grows with each error, to 3.2 s.
+    /// Errors that the engine reports. The answers are kept and are written later. Until then,
+    /// [`poll_timeout`](Self::poll_timeout) grows with each error, up to 3.2 s.
     pub fn take_due(&mut self) -> Result<Vec<Firing>, Error> {
         if self.poll_timeout().is_none_or(|wait| !wait.is_zero()) {
             return Ok(Vec::new());
@@ -168,13 +169,14 @@ impl<E: Engine> Timers<E> {
         Ok(self.owner.finish())
     }
 
-    /// The timer is done, and is deleted in the next [`take_due`](Self::take_due). `false` if the
-    /// lease was lost meanwhile: the timer is delivered again.
+    /// Ends the timer, which the next [`take_due`](Self::take_due) deletes. Returns `false` if the
+    /// lease was lost meanwhile, so that the timer is delivered again.
     pub fn done(&mut self, firing: &Firing) -> bool {
         self.answer(firing, Outcome::Done).unwrap_or(false)
     }
 
-    /// The timer waits again, as a new one. `Due::At(firing.due + period)` is a grid without drift.
+    /// Makes the timer wait again, as a new timer. `Due::At(firing.due + period)` gives a grid
+    /// without drift.
     ///
     /// # Errors
     /// [`Error::DueOutOfRange`]. The firing then still waits for an answer.
@@ -182,12 +184,12 @@ impl<E: Engine> Timers<E> {
         self.answer(firing, Outcome::Again(due))
     }
 
-    /// The timer is delivered again soon, with a greater attempt.
+    /// Releases the timer, which is delivered again soon, with a greater attempt.
     pub fn release(&mut self, firing: &Firing) -> bool {
         self.answer(firing, Outcome::Release).unwrap_or(false)
     }
 
-    /// Answers a firing: `false` as for [`done`](Self::done).
+    /// Answers a firing. Returns `false` as [`done`](Self::done) does.
     ///
     /// # Errors
     /// [`Error::DueOutOfRange`]. The firing then still waits for an answer.
@@ -195,14 +197,14 @@ impl<E: Engine> Timers<E> {
         self.owner.settle(firing, outcome)
     }
 
-    /// Whether the caller should call [`take_due`](Self::take_due) before it runs more firings, so
-    /// that the lease does not end.
+    /// Returns whether the caller should call [`take_due`](Self::take_due) before it runs more
+    /// firings, so that the lease does not end.
     pub(crate) fn must_renew(&self) -> bool {
         self.owner.renew_at() <= self.host()
     }
 
-    /// Whether a firing may begin: it waits for an answer, and this process does not know of a loss
-    /// of the lease.
+    /// Returns whether a firing may begin: it waits for an answer, and this process does not know
+    /// of a loss of the lease.
     pub(crate) fn holds(&self, firing: &Firing) -> bool {
         self.owner.holds(firing)
     }
@@ -212,7 +214,8 @@ impl<E: Engine> Timers<E> {
         self.owner.look_again();
     }
 
-    /// Whether this process delivers the timers. Otherwise it is a standby for another process.
+    /// Returns whether this process delivers the timers. Otherwise it is a standby for another
+    /// process.
     #[must_use]
     pub fn is_owner(&self) -> bool {
         self.owner.epoch() != 0

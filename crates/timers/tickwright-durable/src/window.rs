@@ -76,7 +76,7 @@ impl Window {
         self.high
     }
 
-    /// Each timer beyond the window is due at this time or later.
+    /// Returns a time. Each timer beyond the window is due at this time or later.
     pub(crate) fn far(&self) -> i64 {
         self.far
     }
@@ -121,19 +121,20 @@ impl Window {
         rows
     }
 
-    /// Whether the queue's clock has passed this time, which means that the engine's clock was set
-    /// back.
+    /// Returns whether the queue's clock has passed this time, which means that the engine's clock
+    /// was set back.
     pub(crate) fn is_past(&self, now: i64) -> bool {
         tick(now) < self.queue.now()
     }
 
-    /// The number of timers in memory that are pending.
+    /// Returns the number of pending timers in memory.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 }
 
-/// Due times are at least 0, and a clock before 1970 is treated as 1970.
+/// Converts a time into a tick. Due times are at least 0, and a clock before 1970 is treated as
+/// 1970.
 fn tick(at: i64) -> Tick {
     Tick::try_from(at).unwrap_or(0)
 }

@@ -11,8 +11,8 @@ use crate::statement::{Added, Answer, Cancelled, Due, Engine, Statement, Timer, 
 /// [`Timers::batch`](crate::Timers::batch).
 ///
 /// An owner finds the new timers by itself: see "who wakes" in `docs/durable.md`. For the owner in
-/// this process to find them at once, call [`look_again`](crate::Timers::look_again) after the
-/// commit.
+/// this process to find the new timers at once, call [`look_again`](crate::Timers::look_again)
+/// after the commit.
 #[derive(Debug)]
 pub struct Writer<E> {
     engine: E,
@@ -41,7 +41,7 @@ impl<E: Engine> Writer<E> {
     /// Adds a timer, unless a timer with this id exists.
     ///
     /// # Errors
-    /// The arguments that [`Error`] names, or what the engine reports.
+    /// Refused arguments, as [`Error`] names them, and errors that the engine reports.
     pub fn add(&mut self, id: &str, due: Due, payload: &[u8]) -> Result<Added, Error> {
         Ok(if self.put(id, due, payload, false)? { Added::Added } else { Added::Exists })
     }
@@ -84,7 +84,7 @@ impl<E: Engine> Writer<E> {
     /// Returns up to `limit` waiting timers after `after`, in the order of their due times.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors that the engine reports.
     pub fn list(&mut self, after: Option<&Waiting>, limit: usize) -> Result<Vec<Waiting>, Error> {
         let (due, seq) = after.map_or((0, 0), |row| (row.due, row.seq.saturating_add(1)));
         match self.engine.execute(&Statement::Load { due, seq, limit })? {
@@ -96,7 +96,7 @@ impl<E: Engine> Writer<E> {
     /// Returns the earliest due time of the waiting timers, in microseconds since 1970.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors that the engine reports.
     pub fn next_due(&mut self) -> Result<Option<i64>, Error> {
         Ok(self.list(None, 1)?.first().map(|first| first.due))
     }
@@ -121,7 +121,7 @@ impl<E: Engine> Writer<E> {
     }
 
     fn write(&mut self, statement: Statement) -> Result<Answer, Error> {
-        // A transaction keeps it, once it has it.
+        // A transaction keeps the guard until its end, so the guard is taken once.
         if !self.is_guarded {
             self.engine.execute(&Statement::Guard { alone: false })?;
             self.is_guarded = true;

@@ -33,7 +33,7 @@ fn what_a_participant_did_is_in_the_text() {
         assert!(text.lines().any(|own| own == line), "{line}\n{text}");
     }
     assert!(metrics.statements > 3 && metrics.commits > 1);
-    // Each was due in 1970.
+    // Each timer was due in 1970.
     let late = format!("tickwright_timer_lateness_seconds_bucket{labels},le=\"8.589934591\"}} 0");
     assert!(text.lines().any(|own| own == late), "{text}");
     let mean = metrics.lateness.mean().as_micros();

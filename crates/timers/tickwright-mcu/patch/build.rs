@@ -1,4 +1,4 @@
-//! Cargo requires a build script because `Cargo.toml` has the key `links`. The script does nothing.
+//! This build script does nothing. Cargo requires it, because `Cargo.toml` has the key `links`.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

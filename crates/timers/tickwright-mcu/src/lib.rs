@@ -30,17 +30,18 @@
 //! # on_interrupt();
 //! ```
 //!
-//! | a program has | it takes |
+//! | a program has | it uses |
 //! |---|---|
 //! | values to deliver: functions, messages, wakers | [`SlotTimers`]: `N` slots in one static |
-//! | structs with timers in them, as in C | [`HookTimers`]: each [`Timer`] is a static, or in one |
-//! | a queue and an alarm of its own | [`Widened`]: a counter of 16 bits as a clock of 64 |
+//! | structs with timers in them, as in C | [`HookTimers`]: each [`Timer`] is part of a static |
+//! | its own queue and alarm | [`Widened`]: a 64-bit clock, read from a narrower counter |
 //! | tasks of Embassy | the feature `embassy`, and one line in its `Cargo.toml` |
 //!
 //! The program implements [`Chip`] for its counter and its alarm, and provides a critical section
-//! by the crate `critical-section`. Most chip crates have a feature for that. A test on a computer
-//! uses the feature `std` of `critical-section` in a dev-dependency. The folder `firmware/template`
-//! is a complete project to copy, with several periods and a cancel.
+//! for the crate `critical-section`. Most chip crates have a feature that provides one. For tests
+//! on a computer, add a dev-dependency on `critical-section` with the feature `std`. The folder
+//! `firmware/template` is a complete project that you can copy. That program has several periodic
+//! timers, and cancels a timer.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,5 @@
-//! The timer service: one queue, a clock that does not wrap, and the alarm of the chip.
+//! The timer service, which combines a queue, a clock that does not wrap, and the alarm of the
+//! chip.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -14,9 +15,11 @@ use tickwright_core::{
 
 use crate::widened::{mask, widen};
 
-/// The interface to a chip: a free-running counter, and an alarm. Both count the same ticks.
+/// The interface to a chip, which consists of a free-running counter and an alarm. The counter and
+/// the alarm count the same ticks.
 ///
-/// A counter of 16 bits, whose alarm compares for equality:
+/// Example: a counter of 16 bits, and an alarm that interrupts when the counter equals its compare
+/// value:
 ///
 /// ```
 /// # mod registers {
@@ -50,8 +53,8 @@ use crate::widened::{mask, widen};
 pub trait Chip {
     /// Ticks per second.
     const HZ: u64;
-    /// The number of bits of the counter, 2 to 32. Use all bits of the counter, because each half
-    /// turn costs one interrupt.
+    /// The number of bits of the counter, 2 to 32. Use all bits of the counter, because the alarm
+    /// must interrupt at least once in each half turn of the counter.
     const COUNTER_BITS: u32;
     /// The longest time, in ticks, for which [`alarm_in`](Self::alarm_in) can wait.
     const LONGEST_ALARM: Tick = Tick::MAX;
@@ -61,32 +64,35 @@ pub trait Chip {
     fn count(&mut self) -> u32;
 
     /// Sets the alarm to interrupt in `ticks` ticks, and replaces an alarm that was set before.
-    /// `ticks` is from 1 to [`LONGEST_ALARM`](Self::LONGEST_ALARM), and at most half a turn of the
-    /// counter. An interrupt while no timer is due does no harm.
+    /// `ticks` is at least 1, and at most [`LONGEST_ALARM`](Self::LONGEST_ALARM) and half a turn of
+    /// the counter. An interrupt at which no timer is due does no harm.
     ///
     /// The alarm must also interrupt if its tick passes while the alarm is being set. If the alarm
-    /// compares for equality, set it at least as many ticks ahead as setting it takes.
+    /// interrupts only when the counter equals its compare value, either check this, as the example
+    /// does, or set the alarm at least as many ticks ahead as setting it takes.
     fn alarm_in(&mut self, ticks: Tick);
 }
 
-/// The timers of a program, as a static. The alarm and the main program share them, in the critical
-/// section that the program provides. The two forms are [`SlotTimers`] and [`HookTimers`].
+/// The timers of a program, for use as a static. The alarm's interrupt and the main program share
+/// them by means of the critical section that the program provides. The two forms are
+/// [`SlotTimers`] and [`HookTimers`].
 pub struct FirmwareTimers<C, S: Store>(Mutex<RefCell<Service<C, S>>>);
 
-/// Timers in `N` slots of the static itself. A timer is a value that is delivered when the timer is
-/// due: a function, a message, a waker.
+/// Timers in `N` slots that are part of the static. Each timer has a value, such as a function, a
+/// message or a waker, which is delivered when the timer is due.
 pub type SlotTimers<C, T, const N: usize, F = SortedList> = FirmwareTimers<C, InlineSlots<F, T, N>>;
 
-/// Timers in the program's own structs. Each timer is a static or inside of one, and their number
-/// is not bounded.
+/// Timers in the program's own structs. Each timer is a static or part of a static. The number of
+/// timers is not bounded.
 pub type HookTimers<C, T, F = SortedList> = FirmwareTimers<C, Hooks<'static, F, T>>;
 
-/// The state that the alarm and the main program share. [`FirmwareTimers::with`] lends it.
+/// The state that the alarm's interrupt and the main program share. [`FirmwareTimers::with`] gives
+/// access to it.
 pub struct Service<C, S: Store> {
     queue: Queue<S>,
     /// The time at which the clock was last read.
     last: Tick,
-    /// The chip, from `start` on.
+    /// The chip, or `None` before `start`.
     chip: Option<C>,
     latest: Tick,
 }
@@ -124,20 +130,21 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
         critical_section::with(|cs| work(&mut self.0.borrow_ref_mut(cs)))
     }
 
-    /// Does the work of the alarm's interrupt: takes each due timer in a separate critical section,
-    /// calls `fire` with its value and its expiry, and sets the alarm again. `fire` runs with
+    /// Handles the alarm's interrupt: takes each due timer in a separate critical section, calls
+    /// `fire` with the timer's value and expiry, and finally sets the alarm again. `fire` runs with
     /// interrupts unmasked, and can arm, move and cancel timers.
     ///
     /// `period` returns the number of ticks after which a timer is due again, or 0 for a timer that
-    /// fires once. A periodic timer stays on its own grid, so its lateness does not accumulate.
-    /// Periods that have passed completely are skipped. The timer is pending again before `fire`
-    /// runs, so `fire` can move or cancel it.
+    /// fires once. A periodic timer stays on a fixed grid, so its lateness does not accumulate. If
+    /// whole periods have passed, they are skipped. The timer is pending again before `fire` runs,
+    /// so `fire` can move or cancel it.
     pub fn on_alarm(&self, period: impl Fn(&S::Value) -> Tick, mut fire: impl FnMut(S::Value, Tick))
     where
         S::Value: Copy,
     {
-        // A timer that becomes due after this time fires at the next alarm, so that work that arms
-        // its own timer for now cannot keep the interrupt busy.
+        // The time is read only once. Timers that become due later fire at the next alarm, so that
+        // work that arms its own timer again without a delay cannot keep the handler running
+        // forever.
         let now = self.with(Service::now);
         while let Some((value, expiry)) = self.with(|service| service.take_due(now, &period)) {
             fire(value, expiry);
@@ -148,13 +155,13 @@ impl<C: Chip, S: Store<Family: Exact>> FirmwareTimers<C, S> {
 
 impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     /// Takes the chip, whose counter must be running, and sets the alarm. Timers that were armed
-    /// earlier are kept, and their ticks count from 0.
+    /// before this call stay armed, and their delays count from tick 0 of the clock.
     pub fn start(&mut self, chip: C) {
         self.chip = Some(chip);
         self.set_alarm();
     }
 
-    /// Returns the ticks since the counter was 0, or 0 before [`start`](Self::start).
+    /// Returns the number of ticks since the counter was 0, or 0 before [`start`](Self::start).
     pub fn now(&mut self) -> Tick {
         if let Some(chip) = &mut self.chip {
             self.last = widen(self.last, chip.count(), const { mask(C::COUNTER_BITS) });
@@ -162,7 +169,7 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         self.last
     }
 
-    /// Arms a timer that is due in `ticks` ticks from now.
+    /// Arms a timer that is due `ticks` ticks from now.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -181,17 +188,17 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         Ok(key)
     }
 
-    /// Moves a pending timer to `ticks` from now. Returns `false` if the timer is not pending,
-    /// because it has fired or was cancelled.
+    /// Changes the deadline of a pending timer to `ticks` ticks from now. Returns `false` if the
+    /// timer is not pending, because it has fired or was cancelled.
     pub fn postpone(&mut self, timer: impl Into<S::Key>, ticks: Tick) -> bool {
         let deadline = self.now().saturating_add(ticks);
         self.move_to(timer.into(), deadline).is_ok()
     }
 
     /// Cancels a pending timer and returns its value, or returns `None` if the timer has fired or
-    /// was cancelled. In an interrupt of a higher priority than the alarm, `None` does not mean
-    /// that the timer's work has run, because the alarm may have taken the timer without having run
-    /// its work yet.
+    /// was cancelled. In an interrupt of a higher priority than the alarm, `None` does not imply
+    /// that the timer's work has run, because the alarm's handler might have taken the timer but
+    /// not run its work yet.
     pub fn cancel(&mut self, timer: impl Into<S::Key>) -> Option<S::Value> {
         let (value, change) = self.queue.driven().remove(timer.into()).ok()?;
         self.follow(change.is_changed());
@@ -199,8 +206,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
     }
 
     /// Takes one timer that is due now, for a program that does not call
-    /// [`FirmwareTimers::on_alarm`]. If no timer is due, sets the alarm. The handler of the alarm
-    /// must therefore take timers until none is left.
+    /// [`FirmwareTimers::on_alarm`]. If no timer is due, sets the alarm and returns `None`. The
+    /// handler of the alarm must therefore call this function until it returns `None`.
     pub fn pop_due(&mut self) -> Option<Expired<S::Key, S::Value>> {
         let now = self.now();
         let due = self.queue.pop_expired(now);
@@ -237,8 +244,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         let due = self.queue.pop_or_reinsert(now, |expiry, due| {
             value = Some(*due);
             let period = Some(period(due)).filter(|&period| period > 0)?;
-            // Periods that have passed completely are skipped, because for a tick in the past the
-            // queue would begin a new grid at `now`.
+            // Whole periods that have passed are skipped, because a tick in the past counts as
+            // `now` in the queue, which would begin a new grid at `now`.
             let passed = now.saturating_sub(expiry) / period;
             Some(expiry.saturating_add(period.saturating_mul(passed.saturating_add(1))))
         });
@@ -253,9 +260,9 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
         }
     }
 
-    /// Sets the alarm for the next wake-up, or for half a turn of the counter if that is sooner. In
-    /// the second case no timer is due at the alarm, and the alarm is set again. If a timer is
-    /// already due, the alarm is set to the next tick.
+    /// Sets the alarm for the next wake-up, but at most half a turn of the counter ahead. If the
+    /// limit applies, no timer is due at the alarm, and the alarm is set again. If a timer is
+    /// already due, the alarm is set for the next tick.
     // Not inlined, because flash matters more than a call here.
     #[inline(never)]
     fn set_alarm(&mut self) {
@@ -269,7 +276,8 @@ impl<C: Chip, S: Store<Family: Exact>> Service<C, S> {
 }
 
 impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
-    /// Arms a timer `ticks` from now, or moves it there if it is pending.
+    /// Arms a timer that is due `ticks` ticks from now. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
     /// As [`arm_at`](Self::arm_at).
@@ -278,10 +286,11 @@ impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
         self.arm_at(timer, deadline)
     }
 
-    /// Arms a timer for the tick `deadline`, or moves it there if it is pending.
+    /// Arms a timer that is due at the tick `deadline`. If the timer is already pending, changes
+    /// its deadline.
     ///
     /// # Errors
-    /// [`Reject::WrongQueue`] if it is pending in another queue.
+    /// [`Reject::WrongQueue`] if the timer is pending in another queue.
     pub fn arm_at(&mut self, timer: &'static Timer<F, T>, deadline: Tick) -> Result<(), Reject> {
         match self.move_to(TimerRef::from(timer), deadline) {
             Ok(()) => Ok(()),
@@ -291,7 +300,7 @@ impl<C: Chip, F: Family + Exact, T> Service<C, Hooks<'static, F, T>> {
 }
 
 impl<C: Chip, F: Family + Exact, T, const N: usize> Service<C, InlineSlots<F, T, N>> {
-    /// Returns the value of a pending timer for changes.
+    /// Returns a mutable reference to the value of a pending timer.
     pub fn get_mut(&mut self, timer: Key) -> Option<&mut T> {
         self.queue.get_mut(timer)
     }

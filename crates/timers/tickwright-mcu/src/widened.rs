@@ -1,14 +1,15 @@
 //! Extends a counter of at most 32 bits, which wraps, to a clock of 64 bits, which does not.
 
-/// The last time that was read from a counter of `BITS` bits.
+/// A clock of 64 bits, which is read from a counter of `BITS` bits. The value stores the last time
+/// that was read.
 ///
 /// ```text
 ///   counter (16 bits)  .. 65,534  65,535       0       1 ..
 ///   clock              .. 65,534  65,535  65,536  65,537 ..
 /// ```
-/// It must be read at least once in each turn of the counter, or a turn is lost. An alarm twice per
-/// turn ensures these reads: see [`HALF_TURN`](Self::HALF_TURN). No overflow interrupt is needed,
-/// so a race with such an interrupt is impossible.
+/// The clock must be read at least once in each turn of the counter; otherwise it loses a turn. An
+/// alarm twice per turn ensures these reads (see [`HALF_TURN`](Self::HALF_TURN)). The clock needs
+/// no overflow interrupt, so there is no race with such an interrupt.
 #[derive(Debug)]
 pub struct Widened<const BITS: u32> {
     last: u64,
@@ -29,7 +30,7 @@ pub(crate) const fn widen(last: u64, count: u32, mask: u64) -> u64 {
 impl<const BITS: u32> Widened<BITS> {
     const MASK: u64 = mask(BITS);
 
-    /// Ticks in half a turn: the longest time until an alarm.
+    /// The number of ticks in half a turn of the counter, which is the longest time until an alarm.
     pub const HALF_TURN: u64 = (Self::MASK >> 1) + 1;
 
     /// Creates a clock that is 0 when the counter is 0.
@@ -39,7 +40,7 @@ impl<const BITS: u32> Widened<BITS> {
     }
 
     /// Returns the time when the counter shows `count`, of which only the lower `BITS` bits are
-    /// used. The time is never less than the last returned time.
+    /// used. The time is never less than the time that the previous call returned.
     pub fn read(&mut self, count: u32) -> u64 {
         self.last = widen(self.last, count, Self::MASK);
         self.last

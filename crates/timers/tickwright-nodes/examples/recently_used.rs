@@ -9,8 +9,8 @@ use tickwright_nodes::arena::{ApartColumns, Arena, Columns as _, Idx, SlotId};
 use tickwright_nodes::chain::{Chain, Chained, Links};
 use tickwright_nodes::{Nodes, Record, Violation};
 
-/// The record of each slot: its links in the chain. The record of a free slot keeps the next free
-/// slot in `next`.
+/// The record of a slot, which has the slot's links in the chain. The `next` of a free slot's
+/// record is the next free slot.
 struct Neighbours(Links<Idx>);
 
 impl Record<Idx> for Neighbours {
@@ -36,7 +36,8 @@ impl Chained<Idx> for Neighbours {
 }
 
 struct Cache<T> {
-    /// The tail is the value that was used last.
+    /// The chain of the values, in the order of their last use. The tail is the value that was used
+    /// last.
     by_use: Chain<Idx>,
     arena: Arena<ApartColumns<Neighbours, T>>,
 }

@@ -1,5 +1,5 @@
 //! Slots that are named by an index and a generation, for structures that own their values. This
-//! module has safe code only.
+//! module has no unsafe code.
 //!
 //! # Layout
 //! ```text
@@ -8,28 +8,30 @@
 //!   slot    [ unused | gen, T  | gen, T   | gen, free   ]     the value, while the slot is live
 //! ```
 //! [`ApartColumns`] keeps records and slots in two vectors: an algorithm that walks records reads
-//! no values, and its code does not depend on `T`. [`TogetherColumns`] keeps both in one cell: a
-//! search that compares values reads one address range. [`Inline`] has a fixed number of cells and
-//! needs no allocator.
+//! no values, and its code does not depend on `T`. [`TogetherColumns`] keeps a record and its slot
+//! in one cell, so that a search that compares values reads adjacent memory. [`Inline`] has a fixed
+//! number of cells and needs no allocator.
 //!
-//! Arrivals take the slots of the free list, the last vacated slot first, and then the free slots
-//! after `seen` by index. When few slots are live, the list is dropped and `seen` becomes 0,
-//! because a walk by index is faster than a long list in random order.
+//! A new value is stored in the slot of the free list that was vacated last, or, if the list is
+//! empty, in the first free slot after index `seen`. When only few slots are live, the list is
+//! dropped and `seen` becomes 0, because a walk by index is faster than a walk along a long list in
+//! random order.
 //!
 //! # Invariants
-//! 1. The generation of a live slot is never 0. The compiler uses the value 0 to encode a free
+//! 1. The generation of a live slot is never 0. The compiler uses 0 in this field to encode a free
 //!    slot.
-//! 2. Each occupation of a slot has a different generation, so a [`SlotId`] is never valid twice. A
-//!    slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is not retired,
-//!    because no other slot could replace it: its generations begin again at 1.
+//! 2. Each occupation of a slot has a different generation, so a stale [`SlotId`] never becomes
+//!    valid again. A slot that has used up its [`GENERATIONS`] is retired. An [`Inline`] slot is an
+//!    exception: it is not retired, because no other slot could replace it, and its generations
+//!    begin again at 1.
 //! 3. Each free slot that is not retired is on the free list exactly once, if its index is at most
-//!    `seen`. No other slot is on the list. The list runs through the records
-//!    ([`Violation::Storage`], also for invariant 4).
-//! 4. `len` slots are live and `retired` slots are retired. The slot of index 0 is neither live nor
-//!    retired.
-//! 5. Of the live slots, `idle` have the top bit of their generation set. No id has this bit, so
-//!    the id of an idle slot differs from the slot's generation, as a stale id does. One comparison
-//!    therefore distinguishes a slot that is in use from all other slots.
+//!    `seen`. No other slot is on the list. The records link the list ([`Violation::Storage`], also
+//!    for invariant 4).
+//! 4. `len` slots are live and `retired` slots are retired. The slot with index 0 is neither live
+//!    nor retired.
+//! 5. In exactly `idle` of the live slots, the top bit of the generation is set. No id has this bit
+//!    set, so the generations of an idle slot and of its id differ, as with a stale id. One
+//!    comparison therefore distinguishes a slot that is live and not idle from all other slots.
 
 use core::num::NonZeroU32;
 
@@ -49,7 +51,7 @@ pub use slots::Arena;
 #[cfg(feature = "alloc")]
 pub use vectors::{ApartColumns, Records, TogetherColumns};
 
-/// The index of a slot. It is never 0, so that an optional index takes four bytes.
+/// The index of a slot. An index is never 0, so that an optional index takes four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Idx(NonZeroU32);
@@ -62,8 +64,8 @@ impl Idx {
         self.0.get() as usize
     }
 
-    /// Returns the index for a position in a vector. Returns `None` for position 0, and beyond the
-    /// last index.
+    /// Returns the index for a position in a vector. Returns `None` for position 0, and for
+    /// positions after the last index.
     #[inline]
     #[must_use]
     pub fn of(at: usize) -> Option<Self> {
@@ -85,8 +87,8 @@ impl Handle for Idx {
     }
 }
 
-/// Names one occupation of a slot. The id is stale forever once the slot is vacated. An id takes
-/// eight bytes; an optional id takes no more.
+/// Names one occupation of a slot. When the slot is vacated, the id is stale forever. An id takes
+/// eight bytes, and so does an `Option<SlotId>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
     /// The index of the slot.
@@ -105,8 +107,8 @@ impl SlotId {
         u64::from(self.generation.get()) << 32 | u64::from(self.index.0.get())
     }
 
-    /// Returns the id for which [`to_bits`](Self::to_bits) returned this number. Returns `None` for
-    /// a number that is not an id, such as 0.
+    /// Returns the id for which [`to_bits`](Self::to_bits) returned `bits`. Returns `None` for a
+    /// number that does not stand for an id, such as 0.
     #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
@@ -119,7 +121,8 @@ impl SlotId {
     }
 }
 
-/// One slot. `Free` keeps the generation of the last occupation, or 0 if there was no occupation.
+/// One slot. A `Free` slot stores the generation of the last occupation, or 0 if there was no
+/// occupation.
 #[derive(Debug)]
 pub enum SlotState<T> {
     /// The slot holds a value.
@@ -161,15 +164,17 @@ impl<T> SlotState<T> {
 /// The number of occupations that a slot can have.
 pub const GENERATIONS: u32 = u32::MAX >> 1;
 
-/// The error when there is no memory for another slot, no index is left, or the bound is reached.
+/// The error that is returned when there is no memory for another slot, when no index is left, or
+/// when the bound is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The greatest number of slots: an index is a `u32`, and 0 stands for no slot.
+/// The greatest number of slots. The number is limited because an index is a `u32`, and 0 stands
+/// for no slot.
 pub const MOST: usize = u32::MAX as usize - 1;
 
-/// Returns the number of slots for `total` values, `retired` retired slots and slot 0. Returns
-/// `None` if there are too few indices.
+/// Returns the number of slots that are needed for `total` values, `retired` retired slots and
+/// slot 0. Returns `None` if there are too few indices.
 #[must_use]
 pub fn slots_for(total: usize, retired: usize) -> Option<usize> {
     let slots = total.checked_add(retired)?;

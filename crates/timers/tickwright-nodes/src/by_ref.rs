@@ -4,8 +4,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 
-/// A reference to a node that the caller owns. Two references are equal when they refer to the same
-/// node, whatever the node holds.
+/// A reference to a node that the caller owns. Two references are equal if and only if they refer
+/// to the same node; the nodes' values are not compared.
 pub struct ByRef<'a, T>(&'a T);
 
 impl<'a, T> ByRef<'a, T> {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn references_are_equal_when_they_are_to_one_node() {
-        // The values are equal: only the addresses differ.
+        // The two values are equal; only their addresses differ.
         let nodes = [7, 7];
         let [first, second] = nodes.each_ref().map(ByRef::from);
         assert_eq!(first, ByRef::from(&nodes[0]));

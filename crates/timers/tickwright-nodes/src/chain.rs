@@ -1,8 +1,9 @@
-//! Chains of nodes: the buckets of wheels, first-in-first-out queues, and the list through a
-//! dictionary.
+//! Doubly linked chains of nodes, used for the buckets of wheels, for first-in-first-out queues,
+//! and for the list of a dictionary's entries.
 //!
-//! A chain stores its ends; the nodes store the links. Invariant: `prev` of a node's `next` is the
-//! node; `prev` of the head and `next` of the tail are none.
+//! A chain stores its two ends, and the nodes store the links. Invariant: if a node has a `next`,
+//! the `prev` of that next node is the node itself. The head has no `prev`, and the tail has no
+//! `next`.
 
 use crate::{Handle, Nodes, Violation};
 
@@ -16,19 +17,19 @@ pub struct Links<P> {
 }
 
 impl<P> Links<P> {
-    /// No neighbors.
+    /// The links of a node without neighbors.
     pub const NONE: Self = Self { next: None, prev: None };
 }
 
 /// A record that contains links.
 pub trait Chained<P> {
-    /// Returns the links, for reading.
+    /// Returns a shared reference to the links.
     fn links(&self) -> &Links<P>;
-    /// Returns the links, for writing.
+    /// Returns a mutable reference to the links.
     fn links_mut(&mut self) -> &mut Links<P>;
 }
 
-/// The ends of a chain: both are set, or both are none.
+/// The two ends of a chain. Either both are set, or both are `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<P> {
     /// The first node.
@@ -38,7 +39,7 @@ pub struct Chain<P> {
 }
 
 impl<P: Handle> Chain<P> {
-    /// No nodes.
+    /// The chain without nodes.
     pub const EMPTY: Self = Self { head: None, tail: None };
 
     /// Returns whether the chain has no nodes.
@@ -48,15 +49,15 @@ impl<P: Handle> Chain<P> {
         self.head.is_none()
     }
 
-    /// Returns the only node of a chain of one node, or `None` for every other chain.
+    /// Returns the node of a chain that has exactly one node, or `None` for every other chain.
     #[inline]
     #[must_use]
     pub fn single(&self) -> Option<P> {
         self.head.filter(|_| self.head == self.tail)
     }
 
-    /// Makes `p` the tail. Returns the links that the caller then writes into the record of `p`.
-    /// The caller also writes the rest of the record, so the record is written only once.
+    /// Makes `p` the tail. Returns the links that the caller must write into the record of `p`. The
+    /// caller writes them together with the other fields, so that the record is written only once.
     #[inline]
     #[must_use]
     pub fn push_back<R: Chained<P>, N: Nodes<P, R>>(&mut self, nodes: &mut N, p: P) -> Links<P> {
@@ -134,9 +135,9 @@ impl<P: Handle> Chain<P> {
         }
     }
 
-    /// Iterates over the nodes, beginning with the head. On a chain with a cycle the iterator does
-    /// not end, so a caller that does not trust the chain must limit the number of nodes that it
-    /// takes.
+    /// Iterates over the nodes, beginning with the head. If the links form a cycle, the iterator
+    /// does not end. A caller that does not trust the links must therefore limit the number of
+    /// steps.
     pub fn iter<'n, R: Chained<P> + 'n, N: Nodes<P, R>>(
         &self,
         nodes: &'n N,
@@ -144,8 +145,9 @@ impl<P: Handle> Chain<P> {
         core::iter::successors(self.head, move |&p| nodes.record(p).links().next)
     }
 
-    /// Verifies the links; `visit` verifies each record. Subtracts one from `left` for every node.
-    /// More than `left` nodes are an error, so the check also ends on a cycle.
+    /// Verifies the links, and calls `visit` to verify each record. Subtracts one from `left` for
+    /// every node. If the chain has more than `left` nodes, the check fails, so it also ends if the
+    /// links form a cycle.
     ///
     /// # Errors
     /// The first violation found, or the error of `visit`.

@@ -1,4 +1,4 @@
-//! Hooks: nodes inside the caller's own structs. Nothing is ever allocated.
+//! Hooks are nodes that are part of the caller's own structs, so nothing is allocated for them.
 //!
 //! ```text
 //!   caller's struct  .. | Hook { record, owner } | value | ..
@@ -6,17 +6,18 @@
 //!                           the hook
 //! ```
 //! A hook's `owner` word names the structure that owns the node. The word is the structure's
-//! identity, or 0 while no structure owns the node. Its top bit is set if the node was inserted
-//! pinned. A structure writes a record only while the owner word names the structure and the
-//! structure is borrowed mutably, so one compare-exchange claims a node and one store releases it.
-//! Threads can therefore share nodes.
+//! identity, or 0 while no structure owns the node. The word's top bit is set if the node was
+//! inserted pinned. A structure writes a node's record only while the owner word names the
+//! structure and the structure is borrowed mutably. One compare-exchange claims a node and one
+//! store releases it, so threads can share nodes.
 //!
-//! A target without compare-exchange (Cortex-M0, RISC-V without the A extension) claims in a
-//! critical section, with the feature `critical-section`. Without that feature, threads cannot
-//! share hooks on such a target, and the compiler enforces that ([`Shareable`]).
+//! On a target without compare-exchange (Cortex-M0, RISC-V without the A extension), the feature
+//! `critical-section` makes structures claim hooks in a critical section. Without that feature,
+//! threads cannot share hooks on such a target, and the compiler rejects a program that shares
+//! hooks ([`Shareable`]).
 //!
-//! `HookQueue` of `tickwright-core` documents the drop of structures and nodes, forgotten
-//! structures and double inserts.
+//! The documentation of `HookQueue` in `tickwright-core` describes what happens when structures or
+//! nodes are dropped, when a structure is forgotten, and when a node is inserted twice.
 
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
@@ -40,8 +41,8 @@ pub const PINNED: u32 = 1 << 31;
 /// Marks the hooks of one kind of structure.
 ///
 /// # Safety
-/// Everything that [`Record`](Self::Record) holds, except handles, is `Send` and `Sync`: no `Cell`,
-/// no pointer of its own.
+/// Everything that [`Record`](Self::Record) holds, except handles, is `Send` and `Sync`, so it
+/// holds no `Cell` and no other pointer.
 pub unsafe trait Hooked: 'static {
     /// The record of a hook.
     type Record<P: Handle>: Record<P>;
@@ -49,14 +50,14 @@ pub unsafe trait Hooked: 'static {
     /// The name of the structure.
     const ID: &'static str;
 
-    /// The message that is printed before the process aborts because a pinned node was dropped
-    /// while linked.
+    /// The message that is printed when the process aborts because a pinned node was dropped while
+    /// linked.
     const DROPPED: &'static str;
 }
 
 /// Marks structures whose hooks can be shared by threads and interrupts. If the target has
-/// compare-exchange or the feature `critical-section` is on, the trait is implemented for all
-/// structures; otherwise for none.
+/// compare-exchange or the feature `critical-section` is on, all structures implement the trait;
+/// otherwise no structure implements it.
 #[diagnostic::on_unimplemented(
     message = "hooks cannot be shared or be statics here: this target has no compare-exchange",
     label = "not `Sync` or `Send` on this target",
@@ -71,7 +72,8 @@ impl<F> Shareable for F {}
 /// The record type of hooks for `F`.
 pub type RecordOf<F> = <F as Hooked>::Record<HookPtr<F>>;
 
-/// The part of a node that algorithms know: the record and the owner, not the value.
+/// The part of a node that algorithms access, which is the record and the owner word, without the
+/// value.
 pub struct Hook<F: Hooked> {
     record: RecordCell<RecordOf<F>>,
     owner: OwnerWord,
@@ -82,8 +84,9 @@ pub struct Hook<F: Hooked> {
 pub struct HookPtr<F: Hooked>(NonNull<Hook<F>>);
 
 impl<F: Hooked> HookPtr<F> {
-    /// Creates a handle for the hook at the address `hook`. A structure that follows the handle
-    /// promises, by calling [`HookNodes::new`], that the handle is valid.
+    /// Creates a handle for the hook at the address `hook`. Creating a handle is safe, because a
+    /// structure that follows handles has promised, in the call of [`HookNodes::new`], that they
+    /// are valid.
     #[inline]
     #[must_use]
     pub const fn new(hook: NonNull<Hook<F>>) -> Self {
@@ -150,15 +153,15 @@ pub enum Claimed {
 
 impl<F: Hooked> Hook<F> {
     crate::const_unless_loom! {
-        /// Creates a hook that is in no structure.
+        /// Creates a hook that is not in a structure.
         #[must_use]
         pub const fn new() -> Self {
             Self { record: RecordCell::new(Record::IDLE), owner: OwnerWord::free(), _pinned: PhantomPinned }
         }
     }
 
-    /// Returns whether the hook is in a structure. It stays true forever if that structure was
-    /// forgotten (`core::mem::forget`).
+    /// Returns whether the hook is in a structure. If that structure was forgotten
+    /// (`core::mem::forget`), the result is true forever.
     #[inline]
     #[must_use]
     pub fn is_linked(&self) -> bool {
@@ -177,7 +180,7 @@ impl<F: Hooked> Hook<F> {
     /// Claims a free hook for the structure `id`. `pinned` is [`PINNED`] or 0.
     ///
     /// # Errors
-    /// Says which structure owns the hook.
+    /// [`Claimed`] tells whether this structure or another structure owns the hook.
     ///
     /// # Safety
     /// 1. The caller is the structure with the identity `id`, and links the node or releases it.
@@ -200,11 +203,12 @@ impl<F: Hooked> Hook<F> {
         self.owner.store(0, Ordering::Release);
     }
 
-    /// Writes the owner word, and returns the old word. For tests of code that detects a wrong
-    /// owner.
+    /// Writes the owner word, and returns the old word. The function is for tests of code that
+    /// detects a wrong owner.
     ///
     /// # Safety
-    /// 1. Until the word is correct again, the structure that owns the node may only be checked.
+    /// 1. Until the word is correct again, the caller does nothing with the structure that owns the
+    ///    node except check it.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     pub unsafe fn set_owner(&self, owner: u32) -> u32 {
@@ -234,8 +238,8 @@ impl<F: Hooked> Drop for Hook<F> {
     }
 }
 
-/// Aborts the process, even where panics unwind: a structure still points at memory that is about
-/// to be freed.
+/// Aborts the process, even if panics unwind, because a structure still points at memory that is
+/// about to be freed.
 #[cold]
 fn abort(message: &str) -> ! {
     struct PanicAgain;
@@ -244,22 +248,22 @@ fn abort(message: &str) -> ! {
             panic!("aborting");
         }
     }
-    // `core` has no `abort`, but a second panic during the unwinding of a panic aborts.
+    // `core` has no `abort`, but a second panic while a panic unwinds aborts the process.
     let _second = PanicAgain;
     panic!("{message}");
 }
 
-/// Access to the records of the nodes that one structure owns.
+/// Gives access to the records of the nodes that one structure owns.
 pub struct HookNodes<F: Hooked> {
     _family: PhantomData<fn() -> F>,
 }
 
 impl<F: Hooked> HookNodes<F> {
-    /// Creates the access for one structure.
+    /// Creates the value through which one structure accesses its nodes' records.
     ///
     /// # Safety
-    /// The structure does not share the access, lends it only out of its own borrow, and ensures
-    /// that each handle that it is asked for
+    /// The structure does not share this value, and lends it only for as long as the structure
+    /// itself is borrowed. The structure ensures that each handle that is passed to this value
     /// 1. was made from a live reference to the hook, or to an object that contains the hook;
     /// 2. points at a hook that the structure has claimed and not released since, so the hook stays
     ///    where it is. The hook is either borrowed for as long as the structure lives, or pinned;
@@ -304,7 +308,7 @@ impl<F: Hooked> Nodes<HookPtr<F>, RecordOf<F>> for HookNodes<F> {
 pub const IDENTITIES_ARE_DRAWN: bool =
     cfg!(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))));
 
-/// Draws an identity that no structure had before. Returns `None` when all 2^31 - 1 identities are
+/// Returns an identity that no structure has had before, or `None` when all 2^31 - 1 identities are
 /// used up.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[must_use]
@@ -313,14 +317,15 @@ pub fn draw() -> Option<NonZeroU32> {
     allot(&LAST)
 }
 
-/// Without compare-exchange and without a critical section it always returns `None`.
+/// Always returns `None`, because without compare-exchange and without a critical section no
+/// identity can be drawn.
 #[cfg(not(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 #[must_use]
 pub fn draw() -> Option<NonZeroU32> {
     None
 }
 
-/// Returns each identity once, and `None` when all are used up.
+/// Returns a new identity at each call, or `None` when all identities are used up.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 fn allot(counter: &AtomicU32) -> Option<NonZeroU32> {
     let next = |last: u32| (last + 1 < PINNED).then_some(last + 1);

@@ -1,5 +1,5 @@
-//! The memory of nodes. An algorithm is written once, and runs both over slots of an arena and over
-//! links inside the caller's structs.
+//! The memory of nodes. An algorithm is written once, and runs both over the slots of an arena and
+//! over links in the caller's structs.
 //!
 //! ```text
 //!   algorithm          chain, tree with a balance, or a timer queue of `tickwright-core`
@@ -12,7 +12,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | the root | what an algorithm can ask of memory: [`Handle`], [`Record`], [`Nodes`] |
+//! | the root | the traits for access to memory: [`Handle`], [`Record`], [`Nodes`] |
 //! | [`arena`] | indices of slots with generations |
 //! | [`hook`] | links inside the caller's structs, and the word that names a node's owner |
 //! | [`chain`] | doubly linked lists |
@@ -23,11 +23,11 @@
 //!
 //! # Features
 //! - `alloc` (default): [`arena`]. Without this feature only caller-owned nodes exist. The crate is
-//!   `no_std` with and without this feature, and a default build has no dependencies.
+//!   `no_std` both with and without this feature, and a default build has no dependencies.
 //! - `critical-section`: targets without compare-exchange claim hooks and draw identities in the
 //!   critical section that the program provides. On other targets the feature changes nothing.
-//! - `testing`: tools that the tests of the crates above share. The feature needs `std`, and is not
-//!   meant for other programs.
+//! - `testing`: tools for the tests of this crate and of the crates that use it. The feature needs
+//!   `std`. Other programs should not use it.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -37,8 +37,8 @@ extern crate alloc;
 #[cfg(any(test, feature = "testing"))]
 extern crate std;
 
-/// Makes a function `const`, except in models, because constant expressions cannot create loom's
-/// types.
+/// Makes a function `const`, except in loom models, because constant expressions cannot create
+/// loom's types.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! const_unless_loom {
@@ -53,9 +53,10 @@ macro_rules! const_unless_loom {
     };
 }
 
-/// Implements the text of an error: `error_texts! { TYPE: PATTERN => TEXT, ... }` has the patterns
-/// of a `match`, and `, T` after a `TYPE<T>`. A literal is a format string. Any other text
-/// implements `Display`, and stands in parentheses unless it is a name.
+/// Implements the texts of an error type: `error_texts! { TYPE: PATTERN => TEXT, ... }`. The
+/// patterns are those of a `match`. If the type is generic, write `TYPE<T>, T`. A literal text is a
+/// format string. Any other text is an expression that implements `Display`, in parentheses unless
+/// it is a single name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_texts {

@@ -28,7 +28,7 @@ impl<R> Nodes<usize, R> for VecNodes<R> {
 pub struct Random(u64);
 
 impl Random {
-    /// Creates a generator; each seed has its own sequence.
+    /// Creates a generator. Different seeds give different sequences.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)

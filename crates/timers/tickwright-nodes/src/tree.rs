@@ -1,10 +1,11 @@
 //! The operations that binary search trees share: linking, unlinking, rotating, walking and
-//! verifying. No operation depends on the order of the keys.
+//! verifying. No operation compares keys.
 //!
-//! A tree searches for a place by its own rule. Then it calls [`attach`] to link a leaf there, or
-//! [`detach`] to unlink a node. The tree's [`Balance`] then restores the heights. Timer trees and
-//! dictionaries are built on it. A new node belongs to the right of nodes with an equal key, so
-//! that equals stay in the order of their arrival. Rotations keep that order.
+//! A tree searches for a place by its own rule. The tree then calls [`attach`] to link a leaf at
+//! this place, or [`detach`] to unlink a node, and the tree's [`Balance`] restores the heights.
+//! Timer trees and dictionaries use these operations. A new node must be linked to the right of all
+//! nodes with an equal key, so that nodes with equal keys are in the order of their arrival.
+//! Rotations do not change this order.
 //!
 //! ```text
 //!            up                       child[Left] < = the node < = child[Right]
@@ -24,7 +25,7 @@ mod red_black;
 pub use avl::Avl;
 pub use red_black::{Color, RedBlack};
 
-/// One of the two directions down.
+/// One of the two directions from a node to its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Towards earlier nodes.
@@ -54,7 +55,7 @@ impl Side {
     }
 }
 
-/// The neighbors of a node, and the mark that the balance stores in it.
+/// The parent and the children of a node, and the mark that the balance stores in the node.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Links<P, M> {
@@ -97,10 +98,10 @@ pub trait Linked<P: Handle> {
     /// The mark of the balance.
     type Mark: Copy + PartialEq + Debug;
 
-    /// Returns the links, for reading.
+    /// Returns a shared reference to the links.
     fn links(&self) -> &Links<P, Self::Mark>;
 
-    /// Returns the links, for writing.
+    /// Returns a mutable reference to the links.
     fn links_mut(&mut self) -> &mut Links<P, Self::Mark>;
 }
 
@@ -110,8 +111,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Keeps a tree shallow, whatever the order of its keys. This trait is sealed: its implementations
-/// are [`RedBlack`] and [`Avl`].
+/// Keeps a tree shallow, in whatever order keys are inserted and removed. This trait is sealed: its
+/// implementations are [`RedBlack`] and [`Avl`].
 ///
 /// ```compile_fail,E0277
 /// #[derive(Debug)]
@@ -125,10 +126,11 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
     /// The mark of a new leaf.
     const LEAF: Self::Mark;
 
-    /// The violation that is reported for a path longer than this balance allows for 2^64 nodes.
+    /// The violation that is reported for a path that is longer than this balance allows in a tree
+    /// of 2^64 nodes.
     const TOO_DEEP: Violation;
 
-    /// Restores the balance after the leaf `p` was linked below `parent`, or as the root.
+    /// Restores the balance after the leaf `p` was linked as a child of `parent`, or as the root.
     fn linked<P: Handle, R: Linked<P, Mark = Self::Mark>, N: Nodes<P, R>>(
         root: &mut Option<P>,
         nodes: &mut N,
@@ -143,30 +145,32 @@ pub trait Balance: sealed::Sealed + Debug + Sized + 'static {
         gap: Gap<P, Self::Mark>,
     );
 
-    /// Verifies that a node with this mark may be the root.
+    /// Verifies that a node with this mark is allowed to be the root.
     ///
     /// # Errors
     /// The violated rule of the balance.
     fn check_root(mark: Self::Mark) -> Result<(), Violation>;
 
-    /// Returns the height, as this balance counts it, of a node with these children. A child is
-    /// given by its mark and height; a missing child has height 0.
+    /// Returns the height of a node with this mark and these children. Each balance defines what it
+    /// counts as the height. Each child is given by its mark and its height. A missing child has
+    /// height 0.
     ///
     /// # Errors
     /// The violated rule of the balance.
     fn height(mark: Self::Mark, children: [Option<(Self::Mark, u32)>; 2]) -> Result<u32, Violation>;
 }
 
-/// The place that [`detach`] left empty: the end of the path that has become shorter by one node.
+/// The place at which [`detach`] has removed a node from the tree. Paths through this place are now
+/// shorter by one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap<P, M> {
-    /// The parent whose child is missing, or `None` if the root is missing.
+    /// The parent of the place, or `None` if the place is the root.
     pub parent: Option<P>,
-    /// The side on which the parent's child is missing.
+    /// The side of the parent on which the place is.
     pub side: Side,
-    /// The child that rose into the gap.
+    /// The child that now is at the place, if there is one.
     pub child: Option<P>,
-    /// The mark of the node that left the tree.
+    /// The mark of the node that was at the place.
     pub mark: M,
 }
 
@@ -176,7 +180,7 @@ pub fn links<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(nodes: &'n N, p: 
     nodes.record(p).links()
 }
 
-/// Returns the links of `p`, for writing.
+/// Returns a mutable reference to the links of `p`.
 #[inline]
 pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes: &'n mut N,
@@ -185,7 +189,8 @@ pub fn links_mut<'n, P: Handle, R: Linked<P> + 'n, N: Nodes<P, R>>(
     nodes.record_mut(p).links_mut()
 }
 
-/// Links `p` below `parent`, or as the root. The links of `p` itself must be set.
+/// Makes `p` the child of `parent`, or the root. The caller must have set the links in the record
+/// of `p`.
 #[inline]
 fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -200,8 +205,8 @@ fn hang<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     }
 }
 
-/// Links the leaf `p` below `parent`, or as the root, and restores the balance. The links of `p`
-/// itself must be set.
+/// Makes the leaf `p` a child of `parent`, or the root, and restores the balance. The caller must
+/// have set the links in the record of `p`.
 #[inline]
 pub fn attach<P, R, N, B>(root: &mut Option<P>, nodes: &mut N, parent: Option<P>, side: Side, p: P)
 where
@@ -227,12 +232,13 @@ where
     B::unlinked(root, nodes, gap);
 }
 
-/// Returns the outermost node on one side of the tree below `top`: on the left side, the earliest
-/// node.
+/// Returns the outermost node on one side of the subtree of `top`. On the left side this is the
+/// earliest node.
 #[inline]
 pub fn outermost<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, top: P, side: Side) -> P {
     let mut at = top;
-    // Invariant: every node below `top` that is further out than `at` on this side is below `at`.
+    // Invariant: every node in the subtree of `top` that is further out on this side than `at` is
+    // in the subtree of `at`.
     while let Some(child) = links(nodes, at).at(side) {
         at = child;
     }
@@ -246,7 +252,7 @@ pub fn next<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> Option<
         return Some(outermost(nodes, right, Left));
     }
     let mut at = p;
-    // Invariant: `p` is the latest node of the tree below `at`.
+    // Invariant: `p` is the latest node in the subtree of `at`.
     while let Some(up) = links(nodes, at).up {
         if links(nodes, up).at(Left) == Some(at) {
             return Some(up);
@@ -264,7 +270,7 @@ pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> boo
     if links(nodes, p).at(Left).is_some() {
         return false;
     }
-    // Invariant: `p` is the earliest node of the tree below `at`.
+    // Invariant: `p` is the earliest node in the subtree of `at`.
     while let Some(parent) = up {
         let links = links(nodes, parent);
         if links.at(Left) != Some(at) {
@@ -276,7 +282,8 @@ pub fn is_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(nodes: &N, p: P) -> boo
     true
 }
 
-/// Moves `down` towards `side`, and moves its child `rise` on the other side into its place.
+/// Rotates: moves `down` towards `side`, so that its child on the other side, `rise`, takes the
+/// place of `down`.
 ///
 /// ```text
 ///        down                  rise
@@ -308,7 +315,7 @@ pub fn rotate<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     hang(root, nodes, up, side_above, Some(rise));
 }
 
-/// Unlinks a node without a left child: its right child rises.
+/// Unlinks a node that has no left child. Its right child takes its place.
 #[inline]
 fn unlink_half<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     root: &mut Option<P>,
@@ -337,8 +344,8 @@ pub fn unlink_first<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     unlink_half(root, nodes, up, Left, right, mark)
 }
 
-/// Unlinks `p` from the tree. If `p` has two children, its successor takes over its place and its
-/// mark:
+/// Unlinks `p` from the tree. If `p` has two children, the node after `p` takes over the place and
+/// the mark of `p`:
 ///
 /// ```text
 ///        p                 s
@@ -379,16 +386,16 @@ fn unlink<P: Handle, R: Linked<P>, N: Nodes<P, R>>(
     gap
 }
 
-/// No balanced tree of fewer than 2^64 nodes has a longer path: a red-black tree's longest path has
-/// at most 2 log2(n + 1) nodes.
+/// The greatest number of nodes on a path in a balanced tree of fewer than 2^64 nodes. The bound
+/// comes from red-black trees, whose longest path has at most 2 log2(n + 1) nodes.
 const DEEPEST: u32 = 128;
 
-/// Verifies shape and balance of a tree. `visit` receives each node in order, to verify the key
-/// order.
+/// Verifies the shape and the balance of a tree. `visit` is called with each node in order, so that
+/// it can verify the order of the keys.
 ///
-/// A broken link is reported before a broken balance, because a broken link breaks the balance as
-/// well. Recursion is limited to 128 levels. The walk enters a child only if the child points back,
-/// so it visits every node once, even where links form a cycle.
+/// If both a link and the balance are wrong, the link is reported, because a wrong link usually
+/// makes the balance wrong too. Recursion is limited to 128 levels. The walk enters a child only if
+/// the child's `up` is correct, so it visits every node at most once, even if links form a cycle.
 ///
 /// # Errors
 /// The first violation found, or the error of `visit`.
@@ -421,14 +428,15 @@ where
 struct Checker<'q, N, V> {
     nodes: &'q N,
     visit: V,
-    /// The number of nodes that are still to be visited.
+    /// The number of nodes that have not been visited yet.
     missing: usize,
-    /// The first violation of the balance so far.
+    /// The first violation of the balance found so far.
     balance: Result<(), Violation>,
 }
 
 impl<N, V> Checker<'_, N, V> {
-    /// Verifies the tree below `p`, whose own `up` is correct. Returns its mark and height.
+    /// Verifies the subtree of `p`, whose `up` must be correct. Returns the mark and the height of
+    /// `p`.
     fn below<P, R, B>(&mut self, p: P, depth: u32) -> Result<(B::Mark, u32), Violation>
     where
         P: Handle,

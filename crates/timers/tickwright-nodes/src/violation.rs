@@ -1,17 +1,17 @@
 //! The violations that a check can report.
 
-/// An invariant that a `check` found violated. The module of each structure lists the invariants
-/// that each violation stands for.
+/// An invariant that a `check` found violated. The documentation of each structure names the
+/// violation next to each invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The number of reachable nodes is not the number of pending nodes.
+    /// The number of nodes that can be reached by links is not the number of pending nodes.
     Count,
-    /// A neighbor does not point back (`next`/`prev`, `child`/`parent`).
+    /// A neighbor of a node does not point back to the node (`next`/`prev`, `child`/`parent`).
     BackLink,
-    /// A node stands before a node with an earlier expiry.
+    /// A node is before a node with an earlier expiry.
     Order,
-    /// The head, tail, root or cached head does not match the links.
+    /// The stored head, tail, root or cached head does not match the links.
     Head,
     /// A red node has a red parent, or the root is red.
     RedRed,
@@ -21,21 +21,21 @@ pub enum Violation {
     Balance,
     /// A heap entry is earlier than its parent.
     HeapOrder,
-    /// A node's recorded position is not its actual position.
+    /// The recorded position of a node is not its actual position.
     Position,
     /// Two entries share an arrival number, or an arrival number is not below the counter.
     Sequence,
     /// An unused cell is not empty.
     UnusedCell,
-    /// A node that is not pending is reachable, or the free list is broken.
+    /// A node that is not pending can be reached by links, or the free list is broken.
     Storage,
-    /// A reachable node is marked as owned by another queue, or as unlinked.
+    /// A node that can be reached by links is marked as owned by another queue, or as unlinked.
     Owner,
     /// A mark in a bitmap of buckets does not match the content of the bucket.
     Occupied,
     /// The recorded minimum of a bucket is not the expiry of its earliest node.
     Minimum,
-    /// A node stands in a bucket that is not the bucket of its expiry.
+    /// A node is in a bucket other than the bucket of its expiry.
     Bucket,
 }
 

@@ -1,11 +1,12 @@
-//! Work of a counted queue whose instructions are counted, beside the same queue alone:
+//! Runs operations on a counting queue, or on the same queue without counts, so that another
+//! program can count the instructions:
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_counted counted reschedule
 //! ```
 //!
-//! `alone` in place of `counted` leaves the counts out. Each run makes `MANY` calls on a wheel that
-//! holds between `MANY` and `2 * MANY` timers with random delays.
+//! With `alone` in place of `counted`, the queue does not count. Each run makes `MANY` calls on a
+//! wheel that holds between `MANY` and `2 * MANY` timers with random delays.
 
 use core::hint::black_box;
 
@@ -55,7 +56,7 @@ fn run(mut queue: impl TimerQueue<Value = u64>, operation: &str) {
                 black_box(queue.remove(key)).ok();
             }
         }),
-        // Half of the delays are shorter.
+        // Half of the delays are shorter than this time.
         "pop" => measured(|| {
             for _ in 0..MANY {
                 black_box(queue.pop_expired(LONGEST / 2));

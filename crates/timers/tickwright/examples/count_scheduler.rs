@@ -1,12 +1,12 @@
-//! Work of the scheduler whose instructions are counted:
+//! Runs operations of a scheduler, so that another program can count their instructions:
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_scheduler wheel start
 //! ```
 //!
-//! A third argument `local` counts a scheduler without a lock. `ci/instructions.py` runs all of
-//! them and compares the counts with a record. Each run makes `MANY` calls on a scheduler that
-//! holds between `MANY` and `2 * MANY` timers with random delays.
+//! With `local` as third argument, the scheduler has no lock. `ci/instructions.py` runs all
+//! operations and compares the counts with recorded counts. Each run makes `MANY` calls on a
+//! scheduler that holds between `MANY` and `2 * MANY` timers with random delays.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -64,7 +64,7 @@ fn run<C: Callback<L>, L: Access>(
             }
         }),
         "run" => {
-            // Half of the delays are shorter.
+            // Half of the delays are shorter than this time.
             host.advance(Duration::from_nanos(LONGEST_MS / 2 * 1_000_000));
             measured(|| {
                 black_box(scheduler.run_queue_within(MANY)).ok();
@@ -83,7 +83,8 @@ fn main() {
     if lock.is_empty() {
         run(&host, &Scheduler::new(settings), || Boxed::once(|_| ()), operation);
     } else {
-        // Not empty, as that of `once`: both are allocations.
+        // The closure captures a value, so that boxing it allocates, as boxing the closure for
+        // `once` does.
         let callback = || {
             let mut call = Some(|| ());
             Boxed::local(move |_| {

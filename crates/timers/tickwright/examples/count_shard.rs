@@ -1,10 +1,10 @@
-//! Work of a shard whose instructions are counted:
+//! Runs operations of a shard, so that another program can count their instructions:
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*measured*' count_shard rearm-unlocked
 //! ```
 //!
-//! `ci/instructions.py` runs all of them and compares the counts with a record.
+//! `ci/instructions.py` runs all operations and compares the counts with recorded counts.
 
 use std::sync::Arc;
 
@@ -40,8 +40,9 @@ fn main() {
                 }
             });
         }
-        // The same under a clock of the machine: the first reads it at each call. Valgrind counts
-        // no instructions of the kernel.
+        // The same re-arm on a shard with a clock of the machine. `rearm-clock` reads the clock at
+        // each call, and `rearm-at` gets the time as an argument. Valgrind does not count the
+        // kernel's instructions.
         "rearm-clock" | "rearm-at" => {
             let shard = shards.shard(0).expect("the first");
             shard.set_clock(Arc::new(SystemClock::Monotonic), Ticks::MILLISECOND);
@@ -62,7 +63,7 @@ fn main() {
                 });
             }
         }
-        // The timer moves to another bucket, under the lock.
+        // The timer moves to another bucket, which needs the lock.
         "rearm-locked" => measured(|| {
             for call in 0..CALLS {
                 let _ = timers[0].modify(1024 + 64 * (call % 16));

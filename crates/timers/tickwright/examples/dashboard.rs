@@ -1,14 +1,14 @@
-//! Five minutes of a made-up server in virtual time, scraped each second like Prometheus does, as a
-//! result file with the four panels of a dashboard:
+//! Simulates five minutes of a server in virtual time, and reads its metrics each second as
+//! Prometheus does. Writes a result file with the four panels of a dashboard:
 //!
 //! ```text
 //! cargo run -p tickwright --features metrics --example dashboard > dashboard.json
 //! tickwright show dashboard.json --svg=docs/pictures/dashboard.svg
 //! ```
 //!
-//! Connections have an idle time-out of 5 s that each message moves, and 5 jobs run ten times a
-//! second. After 100 s, 2000 more connections come at once and stay silent. After 200 s, the
-//! process stands still for 2 s. From 250 s to 260 s, every second time-out panics.
+//! Each connection has an idle time-out of 5 s, which each message moves, and 5 jobs run ten times
+//! per second. After 100 s, 2000 more connections come at once and stay silent. After 200 s, the
+//! process is stopped for 2 s. From 250 s to 260 s, the callback of every second time-out panics.
 
 use core::cell::Cell;
 use core::fmt::Write;
@@ -43,7 +43,7 @@ struct Server {
     host: VirtualHost,
     scheduler: LocalScheduler<Boxed<Local>>,
     connections: Vec<TimerId>,
-    /// Time-outs that ran.
+    /// How many time-outs ran.
     ended: Rc<Cell<u64>>,
     random: Random,
 }
@@ -73,7 +73,7 @@ impl Server {
         Ok(())
     }
 
-    /// A connection comes, goes, or has a message.
+    /// Simulates traffic: a connection comes, goes, or gets a message.
     fn traffic(&mut self) -> Result<(), Refused<Boxed<Local>>> {
         let what = self.random.below(100);
         if what < 4 {
@@ -92,7 +92,8 @@ impl Server {
         Ok(())
     }
 
-    /// Runs until `end`, in ns. The driver wakes up 20 to 120 us after a timer is due.
+    /// Runs the simulation until `end`, in ns. The driver wakes up 20 to 120 us after a timer is
+    /// due.
     fn run(&mut self, end: u64) -> Result<(), Refused<Boxed<Local>>> {
         let mut message = 0;
         loop {
@@ -108,7 +109,8 @@ impl Server {
             let next = due.min(message).min(end);
             self.host.advance(Duration::from_nanos(next.saturating_sub(now)));
             if next == due {
-                // A panic of a callback goes through, and the pass goes on after it.
+                // A panic of a callback ends `run_queue`, so it is called again until no callback
+                // panics.
                 while catch_unwind(AssertUnwindSafe(|| self.scheduler.run_queue())).is_err() {}
             }
             if self.scheduler.now().as_nanos() >= end {
@@ -118,7 +120,7 @@ impl Server {
     }
 }
 
-/// What a scrape reads: the samples without labels, by name, and the buckets by their bounds in
+/// The result of a scrape: the samples without labels, by name, and the buckets, by their bounds in
 /// seconds.
 #[derive(Clone, Default)]
 struct Scrape {
@@ -148,8 +150,8 @@ impl Scrape {
         self.samples[&format!("tickwright_{name}")]
     }
 
-    /// `histogram_quantile` of the runs since another scrape, in ns; `None` if there was none. The
-    /// bound of the bucket stands for the value.
+    /// Computes the `histogram_quantile` of the runs between the scrape `before` and this one, in
+    /// ns. The result is the bound of the quantile's bucket, or `None` if there were no runs.
     fn quantile(&self, before: &Self, share: f64) -> Option<f64> {
         let old = |at: usize| before.buckets.get(at).map_or(0.0, |(_, count)| *count);
         let since = |at: usize| self.buckets[at].1 - old(at);
@@ -159,7 +161,7 @@ impl Scrape {
     }
 }
 
-/// A panel in the layout of the results of `tickwright`.
+/// Formats a panel as in the result files of the program `tickwright`.
 fn panel(title: &str, axis: (&str, &str, bool), curves: &[(&str, Vec<(usize, f64)>)]) -> String {
     let (name, format, log) = axis;
     let mut drawn = String::new();
@@ -193,7 +195,8 @@ fn main() -> Result<(), Refused<Boxed<Local>>> {
     assert!(last.value("timer_panics_total") > 5.0 && last.value("timers_high_water") > 2000.0);
     assert!(last.quantile(&Scrape::default(), 0.5) < Some(200_000.0));
 
-    // As a dashboard does: gauges as they are, rates and quantiles over 5 s, each 2 s.
+    // As on a dashboard, gauges are shown unchanged, and rates and quantiles are computed over 5 s.
+    // There is a point every 2 s.
     let seconds = || (6..=SECONDS as usize).step_by(2);
     let gauge = |name: &str| seconds().map(|at| (at, scrapes[at].value(name))).collect::<Vec<_>>();
     let rate = |name: &str| {

@@ -1,8 +1,8 @@
-//! An event loop around `poll`: messages come by a socket, and a silent connection is closed.
+//! An event loop around `poll`. Messages arrive on a socket, and a silent connection is closed.
 //!
-//! The queue's ticks are milliseconds, so [`Ticks`] converts them. It rounds the clock down to a
-//! whole tick, so that nothing leaves early. It rounds deadlines up, and converts the wake-up
-//! exactly.
+//! The queue's ticks are milliseconds, so [`Ticks`] converts them. It rounds the clock's time down
+//! to a whole tick and rounds deadlines up, so that no timer fires early. The conversion of a
+//! wake-up is exact.
 //!
 //! Run it with `cargo run -p tickwright --example poll_loop`. It takes about 30 ms.
 
@@ -30,7 +30,7 @@ mod on_linux {
     /// A connection that is silent for this long is closed.
     const IDLE_TICKS: u64 = 20;
 
-    /// What a timer is for.
+    /// The purpose of a timer.
     #[derive(Debug)]
     enum Purpose {
         Send,
@@ -41,7 +41,7 @@ mod on_linux {
         let clock = SystemClock::Monotonic;
         let (mut near, mut far) = UnixStream::pair()?;
         let mut queue: SlabQueue<DaryHeap<4>, Purpose> = SlabQueue::with_capacity(4)?;
-        // Deadlines round up: a timer of 20 ticks waits 20 ms at least.
+        // Deadlines are rounded up, so a timer of 20 ticks waits for at least 20 ms.
         let tick_after = |ticks: u64| TICKS.deadline(clock.now()) + ticks;
         let begun = TICKS.now(clock.now());
         for ticks in [2, 5, 9] {
@@ -50,7 +50,7 @@ mod on_linux {
         let idle = queue.insert_at(tick_after(IDLE_TICKS), Purpose::CloseWhenIdle, begun)?;
 
         loop {
-            // 1. Run what is due.
+            // 1. Handle the timers that are due.
             let now_tick = TICKS.now(clock.now());
             while let Some(fired) = queue.pop_expired(now_tick) {
                 match fired.value {
@@ -66,8 +66,8 @@ mod on_linux {
             let limit = timeout(clock.now(), wake).map(Timespec::try_from).transpose()?;
             let mut sources = [PollFd::new(&near, PollFlags::IN)];
             poll(&mut sources, limit.as_ref())?;
-            // 3. Handle what came. A message gives the connection another 20 ms. The loop has
-            // slept, so it tells the queue the time: a granular queue counts a delay from it.
+            // 3. Handle the messages. Each gives its connection another 20 ms. The loop has
+            // slept, so it passes the new time, from which a granular queue counts a delay.
             if sources[0].revents().contains(PollFlags::IN) {
                 let mut message = [0; 16];
                 let length = near.read(&mut message)?;

@@ -1,6 +1,6 @@
-//! Records time-outs of a made-up server, and prints the cost of recording.
+//! Simulates a server, records its time-outs, and prints the cost of recording.
 //!
-//! `cargo run --release -p tickwright --features record --example recorded`, then
+//! Run `cargo run --release -p tickwright --features record --example recorded`, and then
 //! `tickwright recommend recorded.twt`.
 
 use core::error::Error;
@@ -13,8 +13,9 @@ use tickwright::{DefaultQueue, TimerQueue};
 const CONNECTIONS: usize = 1_000;
 const ROUNDS: u64 = 300;
 
-/// Each connection has a time-out of 30 s. The server moves the time-out at each request: every 10
-/// ms or so. One connection in a thousand closes instead, and a new one takes its place.
+/// Each connection has a time-out of 30 s. The server moves the time-out at each request, about
+/// every 10 ms. In one case of a thousand, the connection closes instead, and a new connection
+/// replaces it.
 fn serve(queue: &mut impl TimerQueue<Key: Copy, Value = usize>) -> Result<u64, Box<dyn Error>> {
     let mut operations = 0;
     let mut keys = Vec::with_capacity(CONNECTIONS);

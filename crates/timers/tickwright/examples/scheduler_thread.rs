@@ -1,10 +1,10 @@
-//! Jobs on a thread of their own: one that repeats on a grid, and one that is cancelled.
+//! Two jobs on the scheduler's own thread: one repeats on a grid, and the other is cancelled.
 //!
 //! ```text
 //! cargo run -p tickwright --example scheduler_thread
 //! ```
 //!
-//! It takes about 60 ms.
+//! The example takes about 60 ms.
 
 use core::error::Error;
 use core::time::Duration;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut left = 3;
     scheduler.timer(beat).named("beat").add(Boxed::new(move |firing| {
         left -= 1;
-        // The receiver may have been dropped.
+        // The send fails if the receiver was dropped.
         let _ = beats.send((firing.lateness(), firing.overruns));
         if left > 0 { Next::Again } else { Next::Done }
     }))?;

@@ -1,5 +1,5 @@
-//! Simulates a day of time-outs without waiting: the code under test takes a clock, which the test
-//! moves.
+//! Simulates a day of time-outs without waiting. The code under test uses a virtual clock, which
+//! the test moves.
 //!
 //! ```text
 //! cargo run -p tickwright --example virtual_time
@@ -14,7 +14,7 @@ use tickwright::time::VirtualHost;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The code under test: retries after 1, 2, 4, ... minutes, at most an hour apart.
+/// The code under test. It retries after 1, 2, 4, ... minutes, and later once an hour.
 fn retry(scheduler: &LocalScheduler<Boxed<Local>>, tried: &Rc<Cell<u32>>) -> Result<(), Refusal> {
     let tried = Rc::clone(tried);
     let mut delay = MINUTE;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tried = Rc::new(Cell::new(0));
     retry(&scheduler, &tried)?;
 
-    // Nothing sleeps: the test moves the clock through the day.
+    // No thread sleeps, because the test moves the clock through the day.
     let day = Duration::from_secs(24 * 60 * 60);
     let end = scheduler.now() + day;
     while let Some(wait) = scheduler.timeout()

@@ -1,17 +1,20 @@
 //! Forks: in a forked child the locks are free, and the data under them is consistent.
 //!
-//! A forked child has only the thread that forked. A lock that another thread held at that moment
-//! would stay locked forever in the child. Therefore a fork first takes every lock of this kind,
-//! and afterwards releases all of them in the parent and in the child. In the child, the entries of
-//! threads that no longer exist are first removed from the data under each lock.
+//! A forked child has only the thread that forked. A lock that another thread held during the fork
+//! would stay locked forever in the child. Therefore the fork handlers take every [`ForkLock`]
+//! before the fork, and release all of them afterwards, in the parent and in the child. Before the
+//! child releases a lock, it removes the entries of threads that no longer exist from the data
+//! under that lock.
 //!
-//! The handlers are those of `pthread_atfork`. A process that is created without these handlers (by
-//! `vfork`, `posix_spawn` or a bare `clone`) must call `exec` before it uses this crate.
+//! The handlers are registered with `pthread_atfork`. A process that is created without these
+//! handlers (by `vfork`, `posix_spawn` or a bare `clone`) must call `exec` before it uses this
+//! crate.
 //!
-//! A fork only tries each lock, and never waits for a lock while it holds others, so it cannot
-//! deadlock with threads that take the locks in any order. It skips a lock that stays locked for
-//! two seconds, for example because the thread that forks inside of a clock or an alarm holds this
-//! lock itself. Leaves are locks under which no user code runs, so a fork always waits for them.
+//! The handler before the fork tries to take each lock, and releases all of them and starts over if
+//! it fails, so it cannot deadlock with threads that take the locks in another order. It skips a
+//! lock that stays locked for two seconds. For example, if a clock or an alarm forks while the
+//! scheduler calls it, the forking thread holds that lock itself. A leaf is a lock under which no
+//! user code runs, so the handler always waits until it gets each leaf.
 
 #[cfg(all(unix, not(loom), not(miri)))]
 mod handlers;
@@ -39,23 +42,23 @@ pub struct Process(u32);
 
 impl Process {
     /// Returns the calling process. The first call registers the fork handlers with the platform.
-    /// If that fails for lack of memory, children cannot be distinguished from their parents.
+    /// If the registration fails for lack of memory, the returned values cannot distinguish a child
+    /// from its parent.
     #[must_use]
     pub fn this() -> Self {
         os::notice_forks();
         Self(os::forks())
     }
 
-    /// Returns whether the caller is in the process that created this value, and not in a child
-    /// that was forked since then. It makes no system call.
+    /// Returns whether the caller runs in the process that created this value, and not in a child
+    /// forked later. It makes no system call.
     #[must_use]
     pub fn is_this(self) -> bool {
         self.0 == os::forks()
     }
 
     /// Returns the number of forks between the first process that called [`this`](Self::this) and
-    /// this process. The number never changes in a process, and differs between a process and its
-    /// child.
+    /// this process. A process keeps its number, and its child has a different number.
     #[must_use]
     pub fn number(self) -> u32 {
         self.0
@@ -69,8 +72,8 @@ pub struct ForkLock<T> {
 }
 
 impl<T> ForkLock<T> {
-    /// Creates a lock around `value`. In a child, `forget` removes the entries of other threads
-    /// from the value. It must not take a lock, allocate, or call user code.
+    /// Creates a lock around `value`. In a forked child, `forget` removes the entries of other
+    /// threads from the value. `forget` must not take a lock, allocate, or call user code.
     ///
     /// # Panics
     /// If there is no memory, the process ends, as for every allocation of the standard library.
@@ -80,7 +83,8 @@ impl<T> ForkLock<T> {
 
     /// Like [`new`](Self::new), but returns `None` if there is no memory.
     pub fn try_new(order: Order, value: T, forget: fn(&mut T)) -> Option<Self> {
-        // A vector reports a failed allocation, and a vector of one element becomes a box.
+        // `Vec` can report a failed allocation and `Box` cannot, so the slot is first a vector of
+        // one element, which is then converted to a box.
         let mut one = Vec::new();
         one.try_reserve_exact(1).ok()?;
         one.push(Slot::new(value, forget));

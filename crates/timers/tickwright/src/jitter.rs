@@ -6,16 +6,17 @@ use core::time::Duration;
 /// evenly.
 ///
 /// Use it if many timers are due at the same time, for example because all clients of a restarted
-/// server retry after one second, or because every job of a fleet begins at the full minute. A
-/// jitter that is added to each delay spreads this work over `span`.
+/// server retry after one second, or because every job of a fleet begins at the full minute. If you
+/// add the jitter to each delay, the work is spread over `span`.
 ///
 /// The result depends only on `key`, `turn` and `span`, and is the same on each machine and in each
 /// version. After a restart, a job therefore keeps its place within its period. For an interval,
-/// pass 0 as `turn`. For a retry, pass the number of the attempt, so that two keys with close
-/// delays in one attempt have different delays in the next.
+/// pass 0 as `turn`. For a retry, pass the number of the attempt as `turn`. Two keys whose delays
+/// are close in one attempt then have different delays in the next attempt.
 ///
-/// It needs no lock, no memory and no random numbers, and costs one multiplication for each byte of
-/// `key`. The delays are not secret, because a client that knows the keys can compute them.
+/// The function needs no lock, no memory and no random numbers, and costs one multiplication for
+/// each byte of `key`. The delays are not secret, because a client that knows the keys can compute
+/// them.
 ///
 /// ```
 /// use core::time::Duration;

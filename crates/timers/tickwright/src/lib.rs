@@ -1,22 +1,22 @@
-//! Timers for programs with threads, over the queues of [`tickwright_core`], which this crate
+//! Timers for programs with threads, built on the queues of [`tickwright_core`], which this crate
 //! re-exports.
 //!
 //! | you have | begin with |
 //! |---|---|
 //! | a loop of your own, `Instant`s and `Duration`s | [`TimeQueue`] |
 //! | a loop of your own, and ticks | [`SlabQueue`] or [`DefaultQueue`] |
-//! | the same, without an allocator | [`HookQueue`] |
-//! | idle time-outs by the thousand, moved far more often than they fire | `SlabQueue<Wheel, T>` |
+//! | a loop of your own, ticks, and no allocator | [`HookQueue`] |
+//! | thousands of time-outs that move far more often than they fire | `SlabQueue<Wheel, T>` |
 //! | callbacks to schedule and cancel, from several threads | [`scheduler`] |
-//! | the same from one thread, without a lock | [`scheduler`] |
-//! | any of these, and the question which structure is best for it | `record` (a feature) |
+//! | callbacks to schedule and cancel, from one thread, without a lock | [`scheduler`] |
+//! | one of these, and want to know the best structure for it | `record` (a feature) |
 //! | a monitoring system that reads counts and latenesses | `metrics` (a feature) |
 //! | many timers due together, like retries after a restart | [`jitter`], a budget for each pass |
 //! | time-outs that many threads re-arm | [`shard`]: a re-arm inside its bucket takes no lock |
 //!
-//! The page of [`DefaultFamily`] compares structures. [`time`] has the clocks: those of the
-//! machine, and those of a [`VirtualHost`](time::VirtualHost) that a test moves by command. It also
-//! has the drivers, which wake a scheduler when its next timer is due.
+//! The page of [`SchedulerFamily`] compares structures. [`time`] has the clocks of the machine, and
+//! the clocks of a [`VirtualHost`](time::VirtualHost), which a test moves by calls. It also has the
+//! drivers, which wake a scheduler when its next timer is due.
 
 pub mod coroutine;
 #[doc(hidden)]

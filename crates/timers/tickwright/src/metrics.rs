@@ -24,7 +24,7 @@
 //! # Ok::<(), tickwright::scheduler::Refusal>(())
 //! ```
 //!
-//! A type of your own becomes part of the text by [`Measured`].
+//! To add reports of your own type to the text, implement [`Measured`] for the type.
 
 mod counted;
 #[cfg(feature = "metrics-facade")]

@@ -1,8 +1,8 @@
 //! The queue interface of a wrapper that sees each operation on its queue.
 
-/// Implements `TimerQueue` for `$wrapper<Q>` by that of `Q`. The wrapper dereferences to `Q`, and
-/// its `parts` lend the queue and a log, which is told what happened, with delays and latenesses in
-/// ticks:
+/// Implements `TimerQueue` for `$wrapper<Q>` with the operations of `Q`. The wrapper dereferences
+/// to `Q`. Its method `parts` returns the queue and a log, whose methods the macro calls, with
+/// delays and latenesses in ticks:
 ///
 /// ```text
 /// insert_at       arm(key, delay, pending)   pop_expired, advance_within   fire(key, lateness)
@@ -10,7 +10,7 @@
 /// remove          cancel(key)                clear                         end_all(pending)
 /// ```
 ///
-/// Reads pass on to the queue, and so do operations that fail.
+/// For reads and for operations that fail, the macro calls only the queue and not the log.
 macro_rules! observe_queue {
     ($wrapper:ident: $($bound:tt)+) => {
         const _: () = {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Recorder`] writes one trace. Each queue has a [`QueueRecorder`]. A queue of another library
-//! can have one, too.
+//! can have a `QueueRecorder`, too.
 //!
 //! ```
 //! use tickwright::record::{Recorded, Recorder};
@@ -24,22 +24,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! When a queue or a scheduler is dropped or cleared, the trace gets a cancel for each
-//! timer that was pending. It gets the same when a queue leaves its recorder. A [`RecordedTimer`]
-//! gets it when the last of its handles and the shards are gone.
+//! When a queue or a scheduler is dropped or cleared, the trace gets a cancel for each timer that
+//! was pending. The trace also gets these cancels when a queue is taken out of its wrapper. For a
+//! pending [`RecordedTimer`], it gets the cancel when the timer's last handle and the shards have
+//! been dropped.
 //!
 //! # Costs
 //!
 //! Each event costs a lock of the recorder, a reading of its clock, and 2 to 8 bytes in the file.
-//! That is some 70 ns on one thread (`examples/recorded.rs` prints it). Every 4,096 events a block
-//! is written under that lock. A queue or timer without a recorder costs nothing more: the wrappers
-//! are types of their own.
+//! An event takes about 70 ns on one thread (`examples/recorded.rs` prints this time). After every
+//! 4,096 events, a block is written to the file under the recorder's lock. A queue or timer without
+//! a recorder has no extra cost, because only the wrapper types record.
 //!
 //! # What is not promised
 //!
-//! - A recorded shared timer takes the recorder's lock, so a re-arm in its bucket is no longer free
-//!   of locks. Its trace shows the same operations as without that lock.
-//! - A child of a fork must not use a recorder of its parent.
+//! - A recorded shared timer takes the recorder's lock, so even a re-arm inside the timer's bucket
+//!   takes a lock. The trace still has the same operations as the program.
+//! - A forked child must not use a recorder of its parent.
 
 mod queue;
 mod recorder;

@@ -13,11 +13,11 @@
 //! | you have | take |
 //! |---|---|
 //! | threads that share timers | [`Scheduler::spawn`] |
-//! | the same, and a loop of your own | [`Scheduler::new`] |
+//! | threads that share timers, and a loop of your own | [`Scheduler::new`] |
 //! | one thread | [`Scheduler::local`]: the same calls, no lock; callbacks need not be `Send` |
 //! | a loop that acts by itself when a timer is due | [`TimerSet`]: payloads instead of callbacks |
 //!
-//! A game in one thread runs its timers between its other work:
+//! A single-threaded game runs its timers between its other work:
 //!
 //! ```
 //! # use tickwright::time::VirtualHost;
@@ -48,9 +48,9 @@
 //! - a loop that waits at an [alarm](Scheduler::set_alarm). A thread that arms an earlier timer
 //!   moves the alarm forward. The alarm is a [`TimerFd`](crate::time), a
 //!   [`Parker`](crate::time::Parker), or your own alarm that sends the time to the loop;
-//! - the loop of the only thread that arms timers. It sleeps for [`timeout`](Scheduler::timeout).
-//!   This method cannot be called on a scheduler in an `Arc`, because the sleep would not end when
-//!   another thread arms an earlier timer.
+//! - the loop of the only thread that arms timers. The loop sleeps for
+//!   [`timeout`](Scheduler::timeout). That method cannot be called on a scheduler in an `Arc`,
+//!   because the loop would sleep on when another thread arms an earlier timer.
 //!
 //! ```
 //! use core::time::Duration;
@@ -73,8 +73,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Callbacks run without the lock, one at a time. If a second thread calls `run_queue` meanwhile,
-//! it gets [`Busy`](RunError::Busy), and a callback gets
+//! Callbacks run without the lock, one at a time. If a second thread calls `run_queue` during a
+//! pass, the call returns [`Busy`](RunError::Busy). If a callback calls it, the call returns
 //! [`WithinCallback`](RunError::WithinCallback). A pass runs the timers that were armed before it
 //! began and were due at that time. Timers with equal due times run in the order in which they were
 //! armed.
@@ -100,8 +100,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! If the test makes one long `advance` instead, [`Missed`] decides what happens to the periods in
-//! between.
+//! If the test makes one long `advance` instead, the timer's [`Missed`] policy decides what happens
+//! to the missed periods.
 //!
 //! # Time and costs
 //!
@@ -109,10 +109,11 @@
 //! 1 ns, or 1 ms for wheels ([`Settings::tick`] changes it). The list in [`time`](crate::time) says
 //! how a step of the wall clock, a suspend or a pause of the machine affects each kind of timer.
 //!
-//! An arm, a cancel and a run each cost one operation of the queue, at most one read of the clock,
-//! and O(1) for the id. While timers by the wall clock are pending, each of these calls also reads
-//! the offset of the wall clock once. A step of the wall clock inserts all these timers again, in
-//! O(timers). Up to [`Settings::capacity`] timers, nothing is allocated.
+//! An arm, a cancel and a run each cost one queue operation, at most one read of the clock, and an
+//! O(1) lookup of the id. While timers that follow the wall clock are pending, each of these calls
+//! also reads the offset of the wall clock once. After a step of the wall clock, the scheduler
+//! reinserts all timers that follow it, in O(timers). It allocates nothing while it has at most
+//! [`Settings::capacity`] timers.
 //!
 //! # Four ways to cancel
 //!
@@ -132,31 +133,32 @@
 //! - `try_cancel` and a call that returns the error do not change a running timer. After the other
 //!   calls the timer will not run again. The async calls return at once.
 //! - If a call returns a callback, the caller drops it. After a timer's last run, the thread that
-//!   ran the callback drops it without the lock, and before a waiting cancel returns. Every
-//!   callback is dropped exactly once.
-//! - `Finished { suppressed: true }` says that the callback had asked to run again and the cancel
-//!   prevented it. If several threads cancel the same run, only the first one that waits gets
-//!   `true`. In this case a caller that counts references must release the timer's reference. In
-//!   other cases the callback released it when it returned "done".
-//! - If two threads cancel one running timer, both wait, and both get the right result. If
-//!   callbacks of two schedulers wait for each other, they wait forever. A thread that cancels
-//!   under a lock also waits forever if the callback needs that lock.
+//!   ran the callback drops it. It does this without the lock, and before any cancel that waits for
+//!   the run returns. Every callback is dropped exactly once.
+//! - `Finished { suppressed: true }` means that the callback had asked to run again and the cancel
+//!   prevented this. If several threads cancel the same run, only the first one that waits gets
+//!   `true`. Example: each armed timer owns a reference to an object. If `suppressed` is `true`,
+//!   the canceller must release that reference. Otherwise the callback released it before it
+//!   returned [`Next::Done`].
+//! - If two threads cancel the same running timer with a `_sync` call, both wait, and both get the
+//!   right result. If callbacks of two schedulers wait for each other, they wait forever. A thread
+//!   that cancels under a lock also waits forever if the callback needs that lock.
 //! - [`shutdown`](Scheduler::shutdown) ends a whole scheduler. The scheduler then refuses every
-//!   arm. From one of the scheduler's own callbacks, `shutdown` returns an error.
+//!   arm. If one of the scheduler's own callbacks calls `shutdown`, the call returns an error.
 //!
 //! # A panic in a callback
 //!
 //! The timer is removed, or becomes idle if it is kept, and threads that wait for its end continue.
-//! All other timers are unaffected. The panic propagates to the caller of `run_queue`. If the drop
-//! of the callback panics during that unwinding, the process ends, as everywhere in Rust.
+//! All other timers are unaffected. The panic propagates to the caller of `run_queue`. If dropping
+//! the callback panics during that unwinding, the process aborts, as Rust prescribes.
 //!
 //! # Forks
 //!
-//! A forked child has a consistent copy of the scheduler, whatever other threads did with it at the
-//! moment of the fork. The copy's timers are due at the same times, but no thread runs its queue.
-//! Start a thread in the child, or run the queue there. If a timer's callback was running on
-//! another thread, the timer does not exist in the child, even if it was kept, and that callback is
-//! not dropped. For drivers in a child, see [Forks](crate::time#forks).
+//! A forked child has a consistent copy of the scheduler, whatever other threads were doing with
+//! the scheduler at the moment of the fork. The copy's timers are due at the same times, but no
+//! thread runs its queue. Start a thread in the child, or run the queue there. If a timer's
+//! callback was running on another thread, the timer does not exist in the child, even if it was
+//! kept, and that callback is not dropped. For drivers in a child, see [Forks](crate::time#forks).
 //!
 //! [`try_cancel`]: Scheduler::try_cancel
 //! [`cancel`]: Scheduler::cancel

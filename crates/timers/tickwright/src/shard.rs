@@ -1,5 +1,5 @@
 //! Timers that threads share. Each shard has one lock, one clock and one pair of wheels. A re-arm
-//! that keeps its bucket takes no lock.
+//! that leaves a timer in its bucket takes no lock.
 //!
 //! Most timers are time-outs. A program re-arms them again and again, each time a little later, and
 //! they rarely fire. In a [`CoarseWheel`](tickwright_core::CoarseWheel) the new deadline usually
@@ -14,11 +14,11 @@
 //! ```
 //!
 //! **`proof.rs` has the argument**: ground rules, the word, states and transitions, and the proof.
-//! It also lists changes to the code, each of which makes a named test fail. Read it before you
-//! change anything here. Files: `word` (the word), `rearm` (the rule, the unlocked path, the locked
-//! path), `arm` and `cancel` (the calls), and `expire` (a pass). The other files are `node` (the
-//! types and the unsafe code), `node/locked` (what the lock protects), and `ghost` (the loom
-//! models' shadow).
+//! It also lists wrong changes to the code, each with the test that then fails. Read the file
+//! before you change anything here. The files are `word` (the word), `rearm` (the rule, the
+//! unlocked path, the locked path), `arm` and `cancel` (the calls), and `expire` (a pass). The
+//! other files are `node` (the types and the unsafe code), `node/locked` (what the lock protects),
+//! and `ghost` (the loom models' shadow).
 //!
 //! # A time-out
 //!
@@ -50,14 +50,15 @@
 //!
 //! # How late
 //!
-//! A timer fires when its bucket ends, at most 8/63 of its delay after the deadline.
+//! A timer fires when its bucket ends. This is later than its deadline by at most 8/63 of its
+//! delay, or by one tick for short delays.
 //!
-//! The delay counts from the time of the call, however long the driver has slept. A shard that has
-//! a clock reads it at each arm. A re-arm without the lock can read only a `SystemClock`. With any
-//! other clock, `modify`, `modify_pending` and `reduce` take the lock. A thread that knows the time
-//! can pass it to `modify_at`, `modify_pending_at` and `reduce_at`. These calls do not read the
-//! clock, and take no lock if the timer can stay in its bucket. The time of a shard without a clock
-//! is the time of its last advance.
+//! The delay counts from the time of the call, however long the driver has slept, because a shard
+//! that has a clock reads the clock at each arm. A re-arm without the lock can read only a
+//! `SystemClock`. With any other clock, `modify`, `modify_pending` and `reduce` take the lock. A
+//! thread that knows the time can pass it to `modify_at`, `modify_pending_at` and `reduce_at`.
+//! These calls do not read the clock, and take no lock if the timer can stay in its bucket. The
+//! time of a shard without a clock is the time of its last advance.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -86,52 +87,55 @@
 //!
 //! [`ShardDriver`] is a thread that sleeps until a timer is due. The driver gives the shard a clock
 //! and an alarm. A program with its own loop calls `set_clock` once, and `advance` in its loop. Any
-//! thread can advance any shard. If the shard is busy, the call returns at once.
+//! thread can advance any shard. If a pass over the shard is already in progress, the call returns
+//! at once.
 //!
 //! # Costs
 //!
 //! | operation | locks | exchanges of the word | in the wheel |
 //! |---|---|---|---|
-//! | re-arm in place | none | 1 | nothing |
-//! | arm, re-arm elsewhere | 1; to another shard 2 | 1 | remove, insert: O(levels) |
+//! | re-arm in the same bucket | none | 1 | nothing |
+//! | arm, other re-arm | 1; to another shard 2 | 1 | remove, insert: O(levels) |
 //! | cancel, shutdown | 1 | 1 | remove: O(1) |
 //! | advance, k fired | k + 1 | 2 k | O(levels + k); far timers move at times |
 //!
 //! A timer is one allocation of 88 bytes plus its callback (on 64-bit machines). A shard takes 41
-//! KB for its two wheels, and a [`Shards`] takes 8 KB for its counters. With an alarm, each
-//! advance, and each arm for a deadline before the alarm, also searches the next wake-up in
-//! O(levels) and sets the alarm once. Each arm reads the clock once, if the shard has one. The
-//! calls `_at` read it only under the lock.
+//! KB for its two wheels, and a [`Shards`] takes 8 KB for its counters. If the shard has an alarm,
+//! each advance, and each arm for a deadline before the alarm's time, also computes the next
+//! wake-up in O(levels) and sets the alarm once. If the shard has a clock, each arm reads the clock
+//! once, but calls whose names end in `_at` read it only under the lock.
 //!
-//! A re-arm that stays in its bucket takes 7.3 ns without the lock, and 20 ns with the lock. With
-//! two threads on one shard, such a re-arm takes 9.4 ns and 170 ns (`records/linux`). If the shard
-//! has a clock and the caller passes no time, a reading of the clock adds about 20 ns.
+//! A re-arm in the same bucket takes 7.3 ns without the lock. If it took the lock, it would take 20
+//! ns. If two threads re-arm on one shard, it takes 9.4 ns without the lock, and 170 ns with the
+//! lock (`records/linux`). If the shard has a clock and the caller passes no time, reading the
+//! clock adds about 20 ns.
 //!
 //! # Time
 //!
-//! All times of a shard are in its ticks, as a bare [`Tick`]. A program that advances the shard
-//! itself chooses the length of a tick. [`Shard::set_clock`] gives the shard a clock and the length
-//! of its tick. [`Ticks`](crate::time::Ticks) converts between ticks and the clock's instants.
+//! All times of a shard are numbers of its ticks, of type [`Tick`]. A program that advances the
+//! shard itself chooses the length of a tick. [`Shard::set_clock`] sets the shard's clock and the
+//! length of its tick. [`Ticks`](crate::time::Ticks) converts between ticks and the clock's
+//! instants.
 //!
 //! # What is not promised
 //!
-//! - The order within a bucket is the order of the wheel. A re-arm that keeps the bucket also keeps
-//!   the timer's place and shard.
-//! - A shard wakes no thread until it has a clock and an alarm ([`Shard::set_clock`],
-//!   [`Shard::set_alarm`]), which [`ShardDriver`] sets.
-//! - [`SharedTimer::cancel`] does not wait for a running callback. Two callbacks that wait for each
-//!   other's timers wait forever.
+//! - The order in which the timers of one bucket fire is not specified. A re-arm in the same bucket
+//!   changes neither the timer's position in the bucket nor its shard.
+//! - A shard wakes no thread until it has a clock and an alarm. A [`ShardDriver`] sets both, or a
+//!   program calls [`Shard::set_clock`] and [`Shard::set_alarm`].
+//! - [`SharedTimer::cancel`] does not wait for a running callback. If two callbacks wait for each
+//!   other's timers, both wait forever.
 //! - A callback that owns a handle to its own timer keeps the timer alive forever: use
 //!   [`SharedFiring::timer`] instead. A callback that owns an `Arc` of the shards keeps the shards
 //!   alive while its timer is pending: use a `Weak`.
-//! - If a callback is dropped after its last firing, its timer still counts as running during that
-//!   drop. If that drop calls `cancel_sync` for the timer that fires next, the call returns
-//!   `WouldDeadlock`.
-//! - Re-arms with deadlines from 2^58 - 1 on always take the lock: start clocks near 0.
+//! - If the last handle of a timer was dropped before it fired, the timer is dropped when the next
+//!   timer is already marked as running. If the dropped callback's own drop calls `cancel_sync` for
+//!   that next timer, the call returns `WouldDeadlock`.
+//! - Re-arms with deadlines of 2^58 - 1 or later always take the lock, so let clocks start near 0.
 //! - The target must have 64-bit atomics.
-//! - In a forked child, only a pass of the thread that forked can be in progress. If a timer's
-//!   callback was running on another thread, the timer is idle in the child, or pending if it was
-//!   armed again.
+//! - In a forked child, the only pass that can still be in progress is a pass of the thread that
+//!   forked. If a timer's callback was running on another thread, the timer is idle in the child,
+//!   or pending if it was armed again.
 
 mod arm;
 mod cancel;
@@ -171,8 +175,8 @@ use node::{Base, Outside, Set};
 /// Shards, each with its own lock, clock and wheels. Share the value by reference or in an `Arc`.
 /// Any thread can advance any shard.
 ///
-/// Dropping it makes every pending timer idle, and releases the shards' references to the timers.
-/// After that, timers that other owners still hold cannot be armed.
+/// Dropping a `Shards` makes every pending timer idle, and releases the shards' references to the
+/// timers. Timers to which other handles exist can no longer be armed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -198,8 +202,8 @@ use node::{Base, Outside, Set};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The wheels have Linux's geometry by default. Another geometry is a type with at most 15 levels,
-/// because a timer's word has four bits for its level:
+/// The wheels have Linux's geometry by default. A geometry is a type. It can have at most 15
+/// levels, because a timer's word has four bits for its level:
 ///
 /// ```
 /// use tickwright::structures::Geometry;
@@ -221,16 +225,16 @@ pub struct Shards<G: WheelGeometry = Linux> {
 impl Shards {
     /// Creates `shards` shards with Linux's geometry, whose clocks start at 0.
     ///
-    /// `shards = 0` is treated as 1, and numbers above 2^32 - 1 as 2^32 - 1. Each shard takes 41
-    /// KB. If there is no memory for the shards, the process ends, as for every allocation of the
-    /// standard library.
+    /// `shards = 0` is treated as 1, and a number above 2^32 - 1 is treated as 2^32 - 1. Each shard
+    /// takes 41 KB. If there is no memory for the shards, the process ends, as for every allocation
+    /// of the standard library.
     #[must_use]
     pub fn new(shards: usize) -> Self {
         Self::with_geometry(shards, 0)
     }
 
-    /// Like [`new`](Self::new), but the clocks start at `now`. Re-arms with deadlines from 2^58 - 1
-    /// on always take the lock, so start near 0.
+    /// Like [`new`](Self::new), but the clocks start at `now`. Re-arms with deadlines of 2^58 - 1
+    /// or later always take the lock, so choose a `now` near 0.
     #[must_use]
     pub fn starting_at(shards: usize, now: Tick) -> Self {
         Self::with_geometry(shards, now)
@@ -260,26 +264,28 @@ impl<G: WheelGeometry> Shards<G> {
     /// Returns the shard with that number. Numbers go from 0 to [`len`](Self::len)` - 1`.
     ///
     /// # Errors
-    /// [`NoSuchShard`].
+    /// [`NoSuchShard`] if there is no shard with this number.
     pub fn shard(&self, number: usize) -> Result<Shard<'_, G>, NoSuchShard> {
         Shard::of(&self.set, number)
     }
 
-    /// Returns counts of what the arming calls have done so far, on all shards.
+    /// Returns the counts of the arming calls so far, summed over all shards.
     #[must_use]
     pub fn statistics(&self) -> ShardStatistics {
         let mut sum = self.set.stripes.sum();
         for base in &self.set.bases {
-            sum += lock(&base.state).statistics;
+            let mut counts = lock(&base.state).statistics;
+            counts.locks += counts.calls();
+            sum += counts;
         }
         sum
     }
 
     /// Checks every invariant of every shard, one shard after the other, in O(timers). Other
-    /// threads can use the shards meanwhile.
+    /// threads can use the shards during the check.
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.set.bases.iter().enumerate().try_for_each(|(shard, base)| lock(&base.state).check(shard))
     }
@@ -295,14 +301,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
 
 impl<G: WheelGeometry> Drop for Shards<G> {
     fn drop(&mut self) {
-        /// Releases the shards' references, timer after timer. If the drop of a callback panics,
-        /// the drop of this value releases the rest during the unwinding.
+        /// Releases the shards' references to timers, one by one. If dropping a callback panics,
+        /// the drop of this value releases the remaining references during the unwinding.
         struct Emptying<'a, G: WheelGeometry>(&'a Set<G>);
         impl<G: WheelGeometry> Emptying<'_, G> {
             fn run(&self) {
                 for base in &self.0.bases {
-                    // This is a function so that it releases the lock before the timer is dropped:
-                    // that drop may run the caller's code.
+                    // This is a closure, so that the lock is released before the returned timer is
+                    // dropped, because that drop can run the caller's code.
                     let empty_one = || lock(&base.state).empty_one();
                     while empty_one().is_some() {}
                 }
@@ -313,8 +319,8 @@ impl<G: WheelGeometry> Drop for Shards<G> {
                 self.run();
             }
         }
-        // All shards are closed first, because a drop below can try to arm other timers. Clocks and
-        // alarms are dropped last, with no lock held.
+        // First all shards are closed, because dropping a callback below can try to arm other
+        // timers. Clocks and alarms are dropped last, with no lock held.
         let close = |base: &Base<G>| {
             let mut state = lock(&base.state);
             state.closed = true;

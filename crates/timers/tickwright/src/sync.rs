@@ -1,9 +1,9 @@
-//! All types that threads share: atomics, locks, events, cells, and thread ids. Under `cfg(loom)`
+//! All synchronization types: atomics, locks, events, cells, and thread ids. Under `cfg(loom)`
 //! these are loom's types, so the models run the shipped functions and not copies of them.
 //!
-//! `Arc` is always the standard library's, because the models need not verify its counting, and
-//! loom's `Arc` holds no trait objects. The counters of [`statistics`](crate::shard) are also the
-//! standard library's, because the protocol never reads them.
+//! `Arc` is always the type of the standard library, because the models need not verify its
+//! counting, and loom's `Arc` holds no trait objects. The counters of [`statistics`](crate::shard)
+//! also use the atomics of the standard library, because the protocol never reads them.
 
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
@@ -31,10 +31,10 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::coroutine;
 
-/// An id that no other living thread has. It combines the address of a thread-local variable with
-/// the number of the [coroutine](crate::coroutine) on that kernel thread, or 0. The id of the
-/// standard library is not used, because for a thread of a C program it allocates memory at the
-/// first request, and there may be no memory.
+/// The id of a thread. No other living thread has the same id. The id combines the address of a
+/// thread-local variable with the number of the [coroutine](crate::coroutine) on that kernel
+/// thread, or 0 if there is none. The id of the standard library is not used, because on a thread
+/// of a C program its first use allocates memory, which can fail.
 #[cfg(not(loom))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadId {
@@ -64,19 +64,20 @@ pub(crate) fn this_thread() -> ThreadId {
     loom::thread::current().id()
 }
 
-/// Ends the process for lack of memory, as every allocation of the standard library does.
+/// Ends the process because there is no memory, as the standard library does after a failed
+/// allocation.
 pub(crate) fn no_memory<T>() -> ! {
     std::alloc::handle_alloc_error(core::alloc::Layout::new::<T>())
 }
 
-/// Takes the lock, and ignores poisoning. User code (clocks, origins, tokens) runs under a lock
-/// only while the state is consistent, and the library's code leaves it consistent even after a
-/// panic.
+/// Takes the lock, and ignores poisoning. Poisoning does not matter, because user code (clocks,
+/// origins, tokens) runs under a lock only while the state is consistent, and the library's own
+/// code leaves the state consistent even if it panics.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the lock if that needs no wait.
+/// Takes the lock if it is free.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
@@ -85,7 +86,7 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Releases the lock, waits for the event, and takes the lock again.
+/// Releases the lock, waits until the event is notified, and takes the lock again.
 pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     event.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
@@ -94,20 +95,20 @@ pub(crate) fn wait<'a, T>(event: &Condvar, guard: MutexGuard<'a, T>) -> MutexGua
 #[derive(Debug, Default)]
 pub struct Waiters {
     pub(crate) count: usize,
-    /// The wakers of those waiters that are coroutines.
+    /// The wakers of the waiting coroutines.
     wakers: Vec<Waker>,
 }
 
 impl Waiters {
-    /// Called in a forked child, which does not have these waiters. The wakers belong to the
-    /// parent, and their drops would touch the parent's data, so they are forgotten.
+    /// Removes all waiters in a forked child, where they do not exist. The wakers belong to the
+    /// parent, and dropping them would touch the parent's data, so they are leaked.
     pub(crate) fn forget(&mut self) {
         core::mem::forget(core::mem::take(self));
     }
 }
 
-/// Like [`wait`], but the lock guards the list of the event's waiters. A waiting coroutine releases
-/// its kernel thread. Wake-ups may be spurious.
+/// Like [`wait`], but the caller can be a coroutine, which then does not block its kernel thread.
+/// The lock guards the list of the event's waiters. Spurious wake-ups are possible.
 pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     event: &Condvar,
     mutex: &'a Mutex<T>,
@@ -117,7 +118,8 @@ pub(crate) fn wait_as_caller<'a, T: AsMut<Waiters>>(
     let mut guard = match coroutine::caller() {
         None => wait(event, guard),
         Some(coroutines) => {
-            // Added before the lock is released: the thread that notifies holds the lock.
+            // The waker is added before the lock is released, so that a thread that notifies, which
+            // holds the lock, finds it.
             guard.as_mut().wakers.push(coroutines.waker());
             drop(guard);
             coroutines.wait();
@@ -137,8 +139,8 @@ pub(crate) fn tell<T: AsMut<Waiters>>(event: &Condvar, guarded: &mut T) {
     }
 }
 
-/// Like [`wait`], but for at most the given time. A model waits for the event alone: it does not
-/// cover what depends on a time-out.
+/// Like [`wait`], but for at most the given time. In a model, the call waits without a time limit,
+/// so the models do not cover time-outs.
 pub(crate) fn wait_for<'a, T>(
     event: &Condvar,
     guard: MutexGuard<'a, T>,
@@ -156,7 +158,7 @@ impl<T> Cell<T> {
         Self(UnsafeCell::new(value))
     }
 
-    /// Returns the address to read from.
+    /// Reports a read to the model, and returns the address to read from.
     #[inline]
     pub(crate) fn read(&self) -> *const T {
         #[cfg(not(loom))]
@@ -165,7 +167,7 @@ impl<T> Cell<T> {
         return self.0.with(|value| value);
     }
 
-    /// Returns the address to write to.
+    /// Reports a write to the model, and returns the address to write to.
     #[inline]
     pub(crate) fn write(&self) -> *mut T {
         #[cfg(not(loom))]

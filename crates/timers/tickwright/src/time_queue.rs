@@ -15,8 +15,8 @@ use crate::time::{Instant as Point, Ticks};
 /// own loop.
 ///
 /// The queue never reads a clock. The caller passes the time, so a test can pass any time and needs
-/// no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the standard library has no
-/// time, its times are [`time::Instant`](Point)s.
+/// no sleep. A timer is never early. On `wasm32-unknown-unknown`, where the standard library's
+/// `Instant` does not work, the queue's times are [`time::Instant`](Point)s.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -40,14 +40,14 @@ use crate::time::{Instant as Point, Ticks};
 ///
 /// Each call costs one operation of the structure `F`, which is a [`LadderQueue`] by default, plus
 /// O(1) to convert times. A queue distinguishes times up to 584 years after its origin. A later
-/// time counts as the last of these.
+/// time is treated as the last of these times.
 pub struct TimeQueue<T, F: Family = LadderQueue> {
     queue: SlabQueue<F, T>,
     origin: Instant,
     ticks: Ticks,
 }
 
-/// A timer of a [`TimeQueue`] that was due.
+/// A due timer that a [`TimeQueue`] has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired<T> {
     /// The timer's key. It is stale now, unless the call was
@@ -83,17 +83,17 @@ impl<T, F: Family> TimeQueue<T, F> {
     /// Inserts `value`, which is due `delay` after `now`.
     ///
     /// # Errors
-    /// [`Rejected`] with the value if there is no memory for it.
+    /// [`Rejected`], with the value, if there is no memory for the timer.
     #[inline]
     pub fn insert_after(&mut self, now: Instant, delay: Duration, value: T) -> Result<Key, Rejected<T>> {
         let now = self.point(now);
         self.queue.insert_at(self.ticks.deadline(now + delay), value, self.ticks.now(now))
     }
 
-    /// Inserts `value`, which is due at `deadline`, or at once if that has passed.
+    /// Inserts `value`, which is due at `deadline`, or at once if `deadline` has passed.
     ///
     /// # Errors
-    /// As [`insert_after`](Self::insert_after).
+    /// The same as for [`insert_after`](Self::insert_after).
     #[inline]
     pub fn insert_at(&mut self, now: Instant, deadline: Instant, value: T) -> Result<Key, Rejected<T>> {
         let (now, deadline) = (self.now(now), self.deadline(deadline));
@@ -103,12 +103,12 @@ impl<T, F: Family> TimeQueue<T, F> {
     /// Inserts a timer that is not pending yet. [`arm_after`](Self::arm_after) makes it pending.
     ///
     /// # Errors
-    /// As [`insert_after`](Self::insert_after).
+    /// The same as for [`insert_after`](Self::insert_after).
     pub fn insert_idle(&mut self, value: T) -> Result<Key, Rejected<T>> {
         self.queue.insert_idle(value)
     }
 
-    /// Arms a timer, idle or pending, to be due `delay` after `now`. Its key stays valid.
+    /// Arms an idle or pending timer, so that it is due `delay` after `now`. Its key stays valid.
     ///
     /// # Errors
     /// [`KeyError::Stale`] if `key` does not name a timer of this queue.
@@ -118,10 +118,10 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.arm_at(key, self.ticks.deadline(now + delay), self.ticks.now(now))
     }
 
-    /// Arms a timer, idle or pending, to be due at `deadline`. Its key stays valid.
+    /// Arms an idle or pending timer, so that it is due at `deadline`. Its key stays valid.
     ///
     /// # Errors
-    /// As [`arm_after`](Self::arm_after).
+    /// The same as for [`arm_after`](Self::arm_after).
     #[inline]
     pub fn arm_at(&mut self, key: Key, now: Instant, deadline: Instant) -> Result<(), KeyError> {
         let (now, deadline) = (self.now(now), self.deadline(deadline));
@@ -131,15 +131,15 @@ impl<T, F: Family> TimeQueue<T, F> {
     /// Makes a pending timer idle. Its key and its value are kept. An idle timer stays idle.
     ///
     /// # Errors
-    /// As [`arm_after`](Self::arm_after).
+    /// The same as for [`arm_after`](Self::arm_after).
     pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
         self.queue.disarm(key)
     }
 
-    /// Removes a timer, pending or idle.
+    /// Removes a pending or idle timer.
     ///
     /// # Errors
-    /// As [`arm_after`](Self::arm_after).
+    /// The same as for [`arm_after`](Self::arm_after).
     pub fn remove(&mut self, key: Key) -> Result<T, KeyError> {
         self.queue.remove(key)
     }
@@ -148,13 +148,13 @@ impl<T, F: Family> TimeQueue<T, F> {
     #[inline]
     pub fn pop_expired(&mut self, now: Instant) -> Option<Fired<T>> {
         let fired = self.queue.pop_expired(self.now(now))?;
-        // The deadline is not later than `now`, so the system has an instant for it.
+        // The deadline is not later than `now`, so it can be represented as an `Instant`.
         let deadline = self.instant(fired.deadline).unwrap_or(now);
         Some(Fired { key: fired.key, deadline, value: fired.value })
     }
 
-    /// Makes the earliest timer that is due at `now` idle, if there is one. Its key and its value
-    /// are kept.
+    /// Returns the earliest timer that is due at `now`, if there is one, and makes it idle instead
+    /// of removing it. Its key and its value are kept.
     #[inline]
     pub fn pop_and_keep(&mut self, now: Instant) -> Option<Fired<&mut T>> {
         let fired = self.queue.pop_and_keep(self.now(now))?;
@@ -162,9 +162,9 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(Fired { key: fired.key, deadline, value: self.queue.get_mut(fired.key)? })
     }
 
-    /// Returns how long a loop can sleep from `now` on: zero if a timer is due, `None` if no timer
-    /// is pending. After a cancel or a re-arm the time can be shorter than necessary, and the loop
-    /// then sleeps again. Round it up for a `poll` in milliseconds.
+    /// Returns how long a loop can sleep from `now` on: zero if a timer is due, and `None` if no
+    /// timer is pending. After a cancel or a re-arm the result can be too short, in which case the
+    /// loop finds no due timer and sleeps again. For a `poll` in milliseconds, round the result up.
     #[must_use]
     #[inline]
     pub fn timeout(&self, now: Instant) -> Option<Duration> {
@@ -172,20 +172,20 @@ impl<T, F: Family> TimeQueue<T, F> {
         Some(wake.duration_since(self.point(now)))
     }
 
-    /// Returns the time until which a loop can sleep, or `None` if no timer is pending or the
-    /// system never reaches that time.
+    /// Returns the time until which a loop can sleep, or `None` if no timer is pending or an
+    /// `Instant` cannot represent that time.
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         self.instant(self.queue.next_wake()?)
     }
 
-    /// Returns the value of a timer, pending or idle.
+    /// Returns the value of a pending or idle timer.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&T> {
         self.queue.get(key)
     }
 
-    /// Returns the value of a timer, pending or idle, for changes.
+    /// Returns the value of a pending or idle timer, as a mutable reference.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.queue.get_mut(key)
@@ -203,13 +203,14 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.queue.is_empty()
     }
 
-    /// Returns the underlying queue, whose times are ticks, for the other operations of a
-    /// [`Queue`](tickwright_core::Queue).
+    /// Returns the underlying queue, whose times are ticks. Through it you can use the other
+    /// operations of a [`Queue`](tickwright_core::Queue).
     pub fn in_ticks(&mut self) -> &mut SlabQueue<F, T> {
         &mut self.queue
     }
 
-    /// Returns the time since the origin. It is zero before the origin, and at most 584 years.
+    /// Returns the time from the origin to `at`. It is zero if `at` is before the origin, and at
+    /// most 584 years.
     fn point(&self, at: Instant) -> Point {
         Point::ZERO + at.saturating_duration_since(self.origin)
     }
@@ -222,8 +223,8 @@ impl<T, F: Family> TimeQueue<T, F> {
         self.ticks.deadline(self.point(at))
     }
 
-    /// Converts a tick to an instant. Returns `None` if the system has no instant that late, and so
-    /// never reaches it.
+    /// Converts a tick to an instant. Returns `None` if the instant would be too late for the type
+    /// `Instant`.
     fn instant(&self, tick: Tick) -> Option<Instant> {
         self.origin.checked_add(self.ticks.start(tick).duration_since(Point::ZERO))
     }

@@ -1,9 +1,9 @@
-//! The error of a callback that would wait for itself.
+//! The error of a call in which a callback would wait for its own end.
 
 use tickwright_nodes::error_texts;
 
-/// The caller would wait for itself: a callback waited for its own end, or for that of its
-/// scheduler.
+/// The error of a call that would never return, because a callback would wait for its own end, or
+/// for the end of its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WouldDeadlock;
 

@@ -1,4 +1,5 @@
-//! Drivers: what the second driver of a shard, and a watcher that is still being made, could lose.
+//! Tests that a shard's second driver keeps its alarm when the first one ends, and that a parker
+//! under construction stays registered with its clock.
 #![cfg(not(loom))]
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -8,8 +9,8 @@ use std::sync::{Arc, Mutex, Weak};
 use tickwright::shard::{ShardDriver, Shards};
 use tickwright::time::{Alarm, Clock, Instant, Parker, Ticks, VirtualClock, VirtualHost, Watcher};
 
-/// The documentation says "a second one takes the alarm away from the first". Here the first driver
-/// is dropped afterwards, as in `self.driver = ShardDriver::spawn(..)?`.
+/// A second driver replaces the alarm of the first driver. Here the first driver is dropped after
+/// that, as in the assignment `self.driver = ShardDriver::spawn(..)?`.
 #[test]
 fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     let host = VirtualHost::new();
@@ -30,8 +31,8 @@ fn the_end_of_the_first_driver_leaves_the_second_one_its_alarm() {
     assert!(!timer.is_pending(), "slept through");
 }
 
-/// While one parker is being made, another thread makes another parker on the same machine. Here
-/// the test itself makes the other parker at that moment.
+/// While a thread creates a parker, another thread can create a second parker on the same machine.
+/// In this test, the clock itself creates the second parker at that moment.
 struct InBetween {
     clock: VirtualClock,
     other: Mutex<Option<Arc<Parker<VirtualClock>>>>,
@@ -50,8 +51,8 @@ impl Clock for InBetween {
     }
 }
 
-/// If `Parker::new` watched inside `Arc::new_cyclic`, the strong count of its `Weak` would be 0
-/// there. `VirtualClock::watch` removes such watchers.
+/// If `Parker::new` registered the parker inside `Arc::new_cyclic`, the strong count of the `Weak`
+/// would still be 0, and `VirtualClock::watch` removes watchers with a count of 0.
 #[test]
 fn a_parker_that_is_being_made_is_not_forgotten_by_its_clock() {
     let host = VirtualHost::new();

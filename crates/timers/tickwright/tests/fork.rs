@@ -1,5 +1,5 @@
-//! Forked children: schedulers, shards and drivers are whole in the child, without the parent's
-//! threads, and nothing hangs.
+//! Forked children. In the child, schedulers, shards and drivers are consistent, although the
+//! parent's other threads do not exist there, and no call hangs.
 #![cfg(unix)]
 
 use core::panic::AssertUnwindSafe;
@@ -36,8 +36,8 @@ fn in_a_child(act: impl FnOnce() -> bool) {
     assert_eq!(status, 0, "the child's: 256 is a wrong answer, 14 a hang");
 }
 
-/// Two channels: a thread reports by the first that it has begun, and waits at the second until it
-/// may go on.
+/// Creates two channels. A thread reports through the first channel that it has begun, and waits at
+/// the second channel until it is allowed to go on.
 fn gate() -> (Sender<()>, Receiver<()>, Sender<()>, Receiver<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -52,12 +52,13 @@ fn counting(count: &Arc<AtomicUsize>) -> Boxed {
     })
 }
 
-/// The platform makes a registration wait for a fork that is under way.
+/// A registration of fork handlers waits until a fork that is in progress has ended.
 #[test]
 fn a_child_registers_what_its_parent_was_registering() {
     let registration = &Registration::new();
     thread::scope(|scope| {
-        // The gate is made inside the scope: a failure then drops `go`, which ends the thread.
+        // The gate is created inside the scope, so that a failure of the test drops `go`, which
+        // ends the thread.
         let (begun, has_begun, go, goes) = gate();
         let registers = scope.spawn(move || {
             registration.ensure(|| {
@@ -68,7 +69,8 @@ fn a_child_registers_what_its_parent_was_registering() {
         has_begun.recv().unwrap();
         in_a_child(|| registration.ensure(|| true) && registration.ensure(|| false));
         in_a_child(|| {
-            // The child's handler runs, so the parent had registered it but not stored that yet.
+            // The child's handler runs, so the parent had registered it, but had not stored that
+            // fact yet.
             registration.is_done();
             registration.ensure(|| false)
         });
@@ -202,7 +204,7 @@ fn a_shared_timer_that_fires_on_another_thread_is_idle_in_the_child() {
     assert_eq!(runner.join().unwrap(), 1);
 }
 
-/// Threads take every lock of the crate, again and again, while this thread forks.
+/// While this thread forks, other threads take every lock of the crate again and again.
 #[test]
 fn locks_that_others_hold_are_free_in_the_child() {
     let host = VirtualHost::new();
@@ -229,7 +231,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
     thread::scope(|scope| {
         scope.spawn(busy);
         scope.spawn(busy);
-        // Stops the threads when the test ends, also by a panic.
+        // Stops the threads when the test ends or panics.
         struct Stop<'a>(&'a AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -251,7 +253,7 @@ fn locks_that_others_hold_are_free_in_the_child() {
     driver.stop().unwrap();
 }
 
-/// Locks are made and dropped while other threads fork.
+/// Locks are created and dropped while other threads fork.
 #[test]
 fn schedulers_are_made_and_dropped_beside_forks() {
     let stop = AtomicBool::new(false);
@@ -302,15 +304,15 @@ mod descriptors {
             let number = fd.as_raw_fd();
             fd.set(Some(clock.now()));
             assert!(is_readable(&fd, Duration::from_secs(60)));
-            // The child's alarm is set as the parent's was. It goes off in the child, and the
-            // child's read does not affect the parent.
+            // The child's alarm is set to the same time as the parent's alarm. It goes off in the
+            // child, and the child's read of its descriptor does not affect the parent.
             in_a_child(|| {
                 let set = is_readable(&fd, Duration::from_secs(60)) && fd.acknowledge().unwrap() == Rung::Due;
                 fd.set(None);
                 set && number == fd.as_raw_fd() && !is_readable(&fd, Duration::ZERO)
             });
             assert_eq!(fd.acknowledge().unwrap(), Rung::Due, "{clock:?}");
-            // Setting the alarm in the child does not set the parent's.
+            // Setting the child's alarm does not set the parent's alarm.
             fd.set(None);
             in_a_child(|| {
                 fd.set(Some(Instant::ZERO));

@@ -1,6 +1,7 @@
-//! Services, schedulers and shards know the time, so their granular structures are in time after
-//! any uptime and any sleep: late by at most 8/63 of the delay plus one tick, counted from the
-//! caller's time. A tick is 1 ms, and the clock is virtual.
+//! Tests the lateness of granular structures. Services, schedulers and shards read the clock, so a
+//! timer is late by at most 8/63 of its delay plus one tick, however long the uptime is and however
+//! long no pass ran. The delay counts from the caller's time. A tick is 1 ms, and the clock is
+//! virtual.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -17,8 +18,8 @@ const UPTIMES: [u64; 7] = [SECOND, 61 * SECOND, 3_388 * SECOND, HOUR, 22 * HOUR 
 const PAUSES: [u64; 7] = [1, 70, SECOND, 12 * SECOND, 600 * SECOND, 1_799 * SECOND, HOUR];
 const DELAYS: [u64; 9] = [1, 62, 63, 200, 504, SECOND, 12 * SECOND, 60 * SECOND, HOUR];
 
-/// The latest tick for a delay from `now`. The one tick is for the deadline, which rounds up to a
-/// whole tick, and for buckets of one tick.
+/// Returns the latest allowed tick for a timer with a delay from `now`. One tick is added because
+/// the deadline is rounded up to a whole tick, and because a bucket can be one tick wide.
 fn latest(now: u64, delay: u64) -> u64 {
     now + delay + delay * 8 / 63 + 1
 }
@@ -46,7 +47,7 @@ fn a_service_tells_its_structure_the_time() {
             };
             let id = set.add(Timing::after(ms(delay)), &Site::here("add"), ()).unwrap();
             in_time(&set, now);
-            // Nobody runs a pass meanwhile.
+            // No pass runs during this time.
             host.advance(ms(pause));
             now += pause;
             set.start(id, Timing::after(ms(delay))).unwrap();
@@ -68,7 +69,7 @@ fn a_scheduler_runs_callbacks_and_periods_in_time() {
         let begin = host.monotonic().now();
         host.advance(ms(uptime));
         for delay in DELAYS {
-            // The second run is armed by the first, at the time of the pass.
+            // The first run arms the second run at the time of the pass.
             let (runs, left) = (Arc::new(Mutex::new(Vec::new())), Mutex::new(1));
             let (log, clock) = (Arc::clone(&runs), host.monotonic());
             let callback = Boxed::new(move |_| {
@@ -94,10 +95,11 @@ fn a_scheduler_runs_callbacks_and_periods_in_time() {
     }
 }
 
-/// An arming call: its name, and the call for a deadline at a time.
+/// An arming call: its name, and a function that makes the call with a deadline and a time.
 type ArmingCall<G> = (&'static str, fn(&SharedTimer<G>, u64, u64) -> Result<Was, ArmError>);
 
-/// Each public call that takes a deadline. A cancel precedes a call that refuses pending timers.
+/// Returns every public call with a deadline as argument. A call that refuses pending timers is
+/// preceded by a cancel.
 fn arming_calls<G: WheelGeometry>() -> [ArmingCall<G>; 9] {
     [
         ("modify", |timer, deadline, _| timer.modify(deadline)),
@@ -118,7 +120,7 @@ fn arming_calls<G: WheelGeometry>() -> [ArmingCall<G>; 9] {
     ]
 }
 
-/// A pending timer of two shards with one clock, and the bound of their geometry.
+/// A pending timer, two shards with the same clock, and the lateness bound of their geometry.
 struct Scene<G: WheelGeometry> {
     host: VirtualHost,
     shards: Shards<G>,
@@ -139,30 +141,33 @@ impl<G: WheelGeometry> Scene<G> {
         Ticks::MILLISECOND.now(self.host.monotonic().now())
     }
 
-    /// The timer is pending for `deadline`, and in time by the present time.
+    /// Checks that the timer is pending for `deadline`, and that it will not be later than the
+    /// bound allows, counted from the current time.
     fn is_in_time(&self, timer: &SharedTimer<G>, deadline: u64, how: &str) {
         let now = self.now();
         let due = self.shards.shard(timer.shard()).unwrap().next_expiry().expect("the timer is pending");
-        // A timer that a pass arms for a time that has come fires at the next tick.
+        // If a timer is armed during a pass for a time that has passed, it fires at the next tick.
         let latest = deadline + (self.lateness)(deadline - now).max(1);
         assert!((deadline..=latest).contains(&due), "{how} at {now} for {}: {due}", deadline - now);
     }
 }
 
-/// Tests a call that makes timers late if the shard does not know the time of the call.
+/// Tests each call after a long pause, when timers would be late if the shard did not know the time
+/// of the call.
 fn after_a_pause<G: WheelGeometry>(lateness: fn(u64) -> u64) {
     for uptime in UPTIMES {
         let scene = Scene::<G>::new(uptime, lateness);
         let timer = scene.shards.shard(0).unwrap().timer(|_| ());
         for (pause, delay) in PAUSES.into_iter().flat_map(|pause| DELAYS.map(|delay| (pause, delay))) {
             for (how, call) in arming_calls::<G>() {
-                // Pending for the tick before the new deadline, for the same one, and for the next
-                // one: mostly in one bucket, and that is as wide as the pause is long.
+                // The timer is pending for the tick before the new deadline, for the same tick, or
+                // for the next tick. These ticks are usually in the same bucket, whose width is
+                // proportional to the pause.
                 for armed in [pause + delay - 1, pause + delay, pause + delay + 1] {
                     let before = scene.now() + armed;
                     timer.modify(before).unwrap();
                     scene.is_in_time(&timer, before, "modify");
-                    // Nobody advances the shards meanwhile.
+                    // No thread advances the shards during this time.
                     scene.host.advance(ms(pause));
                     let (now, deadline) = (scene.now(), scene.now() + delay);
                     assert_eq!(call(&timer, deadline, now), Ok(Was::Pending));
@@ -185,7 +190,7 @@ fn an_arm_of_a_shard_is_in_time_however_long_its_driver_sleeps() {
     after_a_pause::<Geometry<64, 6, 5>>(Geometry::<64, 6, 5>::lateness);
 }
 
-/// The callback of another timer runs for as long as the pause, and arms the timer then.
+/// The callback of another timer runs for the length of the pause, and then arms the timer.
 #[test]
 fn an_arm_in_a_pass_that_takes_long_counts_from_its_own_time() {
     for (uptime, (how, call)) in
@@ -215,8 +220,9 @@ fn an_arm_in_a_pass_that_takes_long_counts_from_its_own_time() {
     }
 }
 
-/// A clock of the machine is read without the lock. A timer is in a bucket of 32,768 ns, which is
-/// for a delay of 258,048 ns or more. When less than that is left, a re-arm leaves the bucket.
+/// A re-arm reads a clock of the machine without the lock. The timer is in a bucket of 32,768 ns,
+/// which is for delays of 258,048 ns or more. If less time is left at a re-arm, the re-arm must
+/// move the timer to another bucket.
 #[test]
 fn an_arm_without_the_lock_reads_a_clock_of_the_machine() {
     const LEVEL: usize = 5;
@@ -237,11 +243,12 @@ fn an_arm_without_the_lock_reads_a_clock_of_the_machine() {
             }
             assert_eq!(call(&timer, first, before), Ok(Was::Pending));
             let due = shards.shard(timer.shard()).unwrap().next_expiry().unwrap();
-            // A thread that was stopped for long arms the timer for the past: it is due at once.
+            // If the test's thread was stopped for a long time, it arms the timer for the past, so
+            // the timer is due at once.
             let latest = (first + Linux::granule(LEVEL - 1)).max(now());
             assert!((first..=latest).contains(&due), "{how} by {clock:?}: {}", due - first);
         }
-        // Where the bucket fits, no lock is taken.
+        // If the timer can stay in its bucket, no lock is taken.
         let shards = Shards::new(1);
         let shard = shards.shard(0).unwrap();
         shard.set_clock(Arc::new(clock), Ticks::MILLISECOND);

@@ -1,9 +1,9 @@
-//! Shards with an alarm and a clock, in all schedules: the models run the shipped code of shards
-//! and parkers. After a lost wake-up the driver sleeps for ever, which loom reports as a deadlock.
-//! See `loom_rearm.rs` and `loom_driver.rs`.
+//! Loom models of shards with an alarm and a clock, in all schedules. They run the shipped code of
+//! shards and parkers. If a wake-up is lost, the driver sleeps forever, which loom reports as a
+//! deadlock. See `loom_rearm.rs` and `loom_driver.rs`.
 //!
-//! Each model can fail: its comment names a change of the code. Somebody made this change by hand,
-//! and the model failed.
+//! The comment of each model names a wrong change of the code. With this change, made by hand, the
+//! model failed.
 #![cfg(loom)]
 
 mod loom_common;
@@ -23,7 +23,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes two shards; the first one wakes a parker. Ticks are nanoseconds.
+    /// Creates two shards, of which the first one wakes a parker. Ticks are nanoseconds.
     fn new() -> Self {
         let host = VirtualHost::new();
         let shards = Arc::new(Shards::with_geometry(2, 0));
@@ -32,8 +32,8 @@ impl Scene {
         Self { host, shards, parker }
     }
 
-    /// Makes a timer that stops the driver when it has fired n times, whichever thread's pass fires
-    /// it.
+    /// Creates a timer that stops the driver when it has fired `firings` times, whichever thread's
+    /// pass fires it.
     fn timer(&self, shard: usize, firings: usize) -> Logged {
         let parker = self.parker.clone();
         Logged::doing(&self.shards, shard, move |_, before| {
@@ -49,7 +49,7 @@ impl Scene {
         timer
     }
 
-    /// The driver of the first shard: it waits and advances.
+    /// Runs the driver of the first shard, which waits at the parker and advances the shard.
     fn drive(&self) {
         while self.parker.wait() != Woken::Stopped {
             let now = self.parker.clock().now().as_nanos();
@@ -72,8 +72,8 @@ fn arm_against_the_driver() {
     });
 }
 
-/// Two threads arm at once, and the later deadline may come last. This fails if the alarm is set
-/// after the lock was released.
+/// Two threads arm timers at the same time, so the later deadline can be set last. This fails if
+/// the alarm is set after the lock was released.
 #[test]
 fn two_arms_against_the_driver() {
     explore(Some(3), || {
@@ -87,8 +87,8 @@ fn two_arms_against_the_driver() {
     });
 }
 
-/// A timer is reduced. Meanwhile the driver is about to sleep until a far deadline, or the driver
-/// advances for another reason. This fails if a reduce does not set the alarm.
+/// A timer is reduced while the driver is about to sleep until a far deadline, or advances the
+/// shard for another reason. This fails if a reduce does not set the alarm.
 #[test]
 fn reduce_against_the_driver_and_its_pass() {
     explore(Some(3), || {
@@ -111,8 +111,8 @@ fn reduce_against_the_driver_and_its_pass() {
     });
 }
 
-/// Another thread's pass, with an older time, is under way when the alarm goes off. This fails if
-/// the end of a pass leaves the alarm alone because it takes the alarm to be set.
+/// Another thread's pass, with an older time, is in progress when the alarm goes off. This fails if
+/// the end of a pass does not set the alarm because the alarm seems to have the right time already.
 #[test]
 fn a_pass_of_another_thread_against_the_driver() {
     explore(Some(3), || {
@@ -155,7 +155,7 @@ fn a_self_arming_timer_and_an_arm_against_the_driver() {
     });
 }
 
-/// A re-arm in its bucket sets no alarm, and needs none.
+/// A re-arm in the same bucket does not set the alarm, and need not set it.
 #[test]
 fn a_re_arm_in_place_against_the_driver() {
     explore(None, || {
@@ -173,8 +173,8 @@ fn a_re_arm_in_place_against_the_driver() {
     });
 }
 
-/// A timer moves over from another shard. This fails if an arm sets only the alarm of the shard
-/// that the timer left.
+/// A timer moves to this shard from another shard. This fails if an arm sets only the alarm of the
+/// shard that the timer left.
 #[test]
 fn migrate_against_the_driver() {
     explore(None, || {
@@ -192,7 +192,7 @@ fn migrate_against_the_driver() {
     });
 }
 
-/// This fails if a drain does not set the alarm.
+/// A drain moves a timer to the driver's shard. This fails if a drain does not set the alarm.
 #[test]
 fn drain_against_the_driver() {
     explore(None, || {
@@ -207,7 +207,8 @@ fn drain_against_the_driver() {
 }
 
 /// An arm reads the clock while the clock moves and the driver takes due timers. This fails if a
-/// pass takes what is due by the shard's time: it then takes the timer that it armed a second time.
+/// pass takes the timers that are due at the shard's time instead of the pass's time, because the
+/// pass then takes a timer again that was armed during the pass.
 #[test]
 fn the_clock_against_the_driver() {
     explore(Some(3), || {
@@ -222,8 +223,8 @@ fn the_clock_against_the_driver() {
                 firing.timer().modify(firing.now() + 1).unwrap();
                 let shown = seen.upgrade().map(|shards| shards.shard(0).unwrap().now());
                 assert!(shown.is_some_and(|now| now >= firing.now() + 10), "an arm reads the clock");
-                // The deadline has come, so the timer fires at the next tick. An arm of another
-                // timer moves the shard's time to that tick.
+                // The deadline has passed, so the timer fires at the next tick. Arming another
+                // timer advances the shard's time to that tick.
                 host.advance(Duration::from_nanos(1));
                 other.add(300).unwrap();
             } else {

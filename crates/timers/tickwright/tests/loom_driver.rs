@@ -1,8 +1,9 @@
-//! Alarms against sleepers in all schedules: the models run the shipped parker, with loom's locks
-//! and events. A lost wake-up is a deadlock, which loom reports. See `loom_rearm.rs`.
+//! Loom models in which alarms are set while threads sleep at a parker, in all schedules. They run
+//! the shipped parker with loom's locks and events. If a wake-up is lost, loom reports a deadlock.
+//! See `loom_rearm.rs`.
 //!
-//! Each model can fail: its comment names a change of the code. Somebody made this change by hand,
-//! and the model failed.
+//! The comment of each model names wrong changes of the code. With each change, made by hand, the
+//! model failed.
 #![cfg(loom)]
 
 mod loom_common;
@@ -22,7 +23,7 @@ fn scene() -> (VirtualHost, Arc<Parker<VirtualClock>>) {
 }
 
 /// An alarm is set while the sleeper checks it and goes to sleep. This fails if `Parker::change`
-/// notifies no thread, and if `wait` releases the lock between its check and its sleep.
+/// notifies no thread, or if `wait` releases the lock between its check and its sleep.
 #[test]
 fn set_against_wait() {
     explore(None, || {
@@ -50,7 +51,7 @@ fn earlier_against_wait() {
 }
 
 /// The clock reaches the alarm while the sleeper checks it and goes to sleep. This fails if
-/// `clock_moved` does not take the lock, and if the clock notifies before it moves.
+/// `clock_moved` does not take the lock, or if the clock notifies before it moves.
 #[test]
 fn advance_against_wait() {
     explore(None, || {
@@ -70,8 +71,8 @@ fn advance_against_wait() {
     });
 }
 
-/// Both at once: one thread sets the alarm, and another thread advances the clock to it. This fails
-/// as the two models before do.
+/// One thread sets the alarm, and another thread advances the clock to the alarm's time. This fails
+/// with the changes of `set_against_wait` and `advance_against_wait`.
 #[test]
 fn set_against_advance_and_wait() {
     explore(Some(3), || {
@@ -88,9 +89,8 @@ fn set_against_advance_and_wait() {
     });
 }
 
-/// The wall is set while the sleeper checks the offset and goes to sleep. This fails if
-/// `clock_moved` looks only at the alarm, and if the known offset is read only when the sleep
-/// begins.
+/// The wall clock is set while the sleeper checks the offset and goes to sleep. This fails if
+/// `clock_moved` checks only the alarm, or if the known offset is read only when the sleep begins.
 #[test]
 fn a_step_against_wait() {
     explore(None, || {
@@ -101,7 +101,8 @@ fn a_step_against_wait() {
     });
 }
 
-/// This fails if `stop` does not notify.
+/// The parker is stopped while a thread goes to sleep. This fails if `stop` does not notify the
+/// thread.
 #[test]
 fn stop_against_wait() {
     explore(None, || {
@@ -111,8 +112,9 @@ fn stop_against_wait() {
     });
 }
 
-/// The thread ends whether the set or the stop comes first. It may or may not report the alarm that
-/// was set before the stop. This fails if `wait` checks for the stop only when it begins.
+/// The thread ends whether the set or the stop comes first. If the alarm was set before the stop,
+/// the thread is allowed, but not required, to report it. This fails if `wait` checks for the stop
+/// only when it begins.
 #[test]
 fn stop_against_set_and_wait() {
     explore(Some(3), || {
@@ -126,7 +128,7 @@ fn stop_against_set_and_wait() {
     });
 }
 
-/// A thread that waits until it is stopped, and the number of its other wake-ups.
+/// Starts a thread that waits until it is stopped. Returns a counter of its other wake-ups.
 fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()>) {
     let runs = Arc::new(AtomicU32::new(0));
     let (parker, ran) = (parker.clone(), runs.clone());
@@ -138,9 +140,9 @@ fn sleeper(parker: &Arc<Parker<VirtualClock>>) -> (Arc<AtomicU32>, JoinHandle<()
     (runs, thread)
 }
 
-/// The promise of `settle` holds: a thread that was notified has woken, and every due timer has
-/// been run. This fails if `settle` does not check `called`, if a sleep does not notify it, and if
-/// a due alarm stays set.
+/// When `settle` returns, a thread that was notified has woken, and every due timer has been run.
+/// This fails if `settle` does not check `called`, if a thread that falls asleep does not notify
+/// the waiting `settle`, or if a due alarm stays set.
 #[test]
 fn settled_means_run() {
     explore(Some(3), || {
@@ -158,7 +160,8 @@ fn settled_means_run() {
     });
 }
 
-/// This fails if `settle` does not check for a due alarm, or does not check that a thread sleeps.
+/// `settle` also keeps its promise to a thread that knows only that the clock has moved. This fails
+/// if `settle` does not check for a due alarm, or does not check that a thread sleeps.
 #[test]
 fn settled_means_run_also_for_who_only_sees_the_clock() {
     explore(Some(3), || {
@@ -177,7 +180,8 @@ fn settled_means_run_also_for_who_only_sees_the_clock() {
     });
 }
 
-/// This fails if `stop` does not notify the thread in `settle`.
+/// The parker is stopped while a thread waits in `settle`. This fails if `stop` does not notify
+/// that thread.
 #[test]
 fn stop_against_settle() {
     explore(None, || {
@@ -187,9 +191,9 @@ fn stop_against_settle() {
     });
 }
 
-/// Two threads sleep by a machine that moves by itself. This fails if a thread does not ask before
-/// its sleep or when it stops, and if `idle` forgets that one has asked while another thread
-/// looked.
+/// Two threads wait for times of a machine that moves by itself. This fails if a thread does not
+/// call `idle` before it sleeps or when it stops, or if `idle` loses a call that another thread
+/// made during the check.
 #[test]
 fn a_machine_that_moves_by_itself_against_two_waits() {
     explore(Some(3), || {
@@ -208,8 +212,8 @@ fn a_machine_that_moves_by_itself_against_two_waits() {
     });
 }
 
-/// One thread sleeps without an alarm, until another thread sets it and then sleeps for longer.
-/// This fails if `idle` looks only once before it moves the clock.
+/// One thread sleeps without an alarm, until another thread sets that alarm and then sleeps until a
+/// later time. This fails if `idle` checks the sleepers only once before it moves the clock.
 #[test]
 fn a_machine_that_moves_by_itself_against_an_alarm_that_is_set() {
     explore(Some(3), || {

@@ -1,4 +1,4 @@
-//! Timers that move between shards, in all schedules: see `loom_rearm.rs`.
+//! Loom models of timers that move between shards, in all schedules. See `loom_rearm.rs`.
 #![cfg(loom)]
 
 mod loom_common;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
 use tickwright::shard::{ArmError, Shards};
 
-/// A deadline in the granule of 70.
+/// A deadline in the same granule as 70.
 const EARLIER: u64 = 66;
 const ELSEWHERE: u64 = 300;
 

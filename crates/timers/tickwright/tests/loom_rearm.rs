@@ -1,13 +1,13 @@
-//! The lock-free re-arm against every other operation, in all schedules: the models run the shipped
-//! code, compiled with loom's atomics.
+//! Loom models of the lock-free re-arm together with every other operation, in all schedules. They
+//! run the shipped code, compiled with loom's atomics.
 //!
-//! `ci/loom.sh` runs it. At each linearization point the timer's shadow takes the same step and
-//! compares (`src/shard/ghost.rs`). The shadow finds a fire that is early or not due, a false
-//! result of a re-arm or cancel, and an arm after shutdown. The shadow keeps the first such error,
-//! and the model asks for it.
+//! `ci/loom.sh` runs the models. At each linearization point, the timer's shadow makes the same
+//! change and compares its state with the timer (`src/shard/ghost.rs`). The shadow detects a timer
+//! that fires early or without being pending, a wrong result of a re-arm or cancel, and an arm
+//! after shutdown. It records the first error, which the model checks at the end.
 //!
-//! Ticks in the models: deadline 70 is at level 1 in the granule 64..72, whose bucket ends at 72.
-//! Deadline 582 is 64 buckets later.
+//! In the models, the deadline 70 is at level 1 in the granule 64..72, whose bucket ends at 72. The
+//! deadline 582 is 64 buckets later.
 #![cfg(loom)]
 
 mod loom_common;
@@ -18,7 +18,7 @@ use loom::sync::atomic::Ordering;
 use loom_common::{Logged, Ours, advance, explore, settle, together};
 use tickwright::shard::{ArmError, Shards, SharedTimer, TryCancel, Was, WouldDeadlock};
 
-/// Deadlines in the granule of 70.
+/// Deadlines in the same granule as 70.
 const EARLIER: u64 = 66;
 const LATER: u64 = 71;
 /// A deadline in another granule and at another level.
@@ -31,8 +31,9 @@ fn scene() -> (Arc<Shards<Ours>>, Logged) {
     (shards, timer)
 }
 
-/// A re-arm in the granule against the firing. Either the re-arm counts, with what was written
-/// before it, or it starts the timer again.
+/// The timer is re-armed within the granule while it is fired. If the re-arm comes first, it is
+/// effective, and the callback sees what was written before it. Otherwise it starts the timer
+/// again.
 fn against_expiry(deadline: u64) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -75,7 +76,8 @@ fn a_deadline_64_buckets_later_against_expiry() {
     });
 }
 
-/// The second timer of a batch is due and not yet taken while the callback of the first one runs.
+/// Re-arms the second timer of a batch, which is due and not yet taken while the callback of the
+/// first timer runs.
 fn in_the_detached_window(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(2, 0));
@@ -104,8 +106,8 @@ fn a_slow_re_arm_of_a_detached_timer() {
 fn a_detached_timer_is_not_fired_a_rotation_early() {
     in_the_detached_window(582);
     explore(None, || {
-        // At level 0 the bucket of 5 ends at 6. The bucket of 69 has the same index, a rotation
-        // later.
+        // At level 0, the bucket of deadline 5 ends at 6. The bucket of deadline 69 has the same
+        // index, one turn of the wheel later.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let first = Logged::armed(&shards, 0, 5);
         let second = Logged::armed(&shards, 0, 5);
@@ -121,7 +123,7 @@ fn a_fast_re_arm_against_cancel() {
         let (shards, timer) = scene();
         let (t, c) = (timer.clone(), timer.clone());
         together!(move || t.publish(1, EARLIER), move || {
-            // A cancel that comes second sees what the re-arming thread wrote.
+            // If the cancel comes second, it sees what the other thread wrote before its re-arm.
             let was_pending = c.timer.cancel().is_pending();
             assert!(was_pending || c.shadow().is_some());
         });
@@ -129,7 +131,7 @@ fn a_fast_re_arm_against_cancel() {
     });
 }
 
-/// A thread that cancels a timer sees what was written before the re-arms that counted.
+/// A thread that cancels a pending timer sees what other threads wrote before they re-armed it.
 fn taken_over(withdraw: fn(&SharedTimer<Ours>) -> bool) {
     explore(None, move || {
         let (shards, timer) = scene();
@@ -189,8 +191,8 @@ fn a_fast_re_arm_against_cancel_then_re_arm_and_expiry() {
             move || t.publish(1, EARLIER),
             move || {
                 c.timer.cancel();
-                // The word is the same as before, so a compare-exchange of the other thread may
-                // succeed, and that is correct.
+                // The word has its earlier value again, so a compare-exchange of the other thread
+                // can succeed, which is correct.
                 c.timer.modify(70).unwrap();
             },
             move || advance(&s, 0, 72)
@@ -250,7 +252,7 @@ fn two_fast_re_arms_against_expiry() {
     });
 }
 
-/// Reduce never makes the timer later, whatever comes in between.
+/// A reduce never makes the timer later, whatever happens at the same time.
 fn fast_against_reduce(from: u64, to: u64, bound: Option<usize>) {
     explore(bound, move || {
         let (shards, timer) = scene();
@@ -263,8 +265,8 @@ fn fast_against_reduce(from: u64, to: u64, bound: Option<usize>) {
                 r.timer.reduce(to).unwrap();
             }
         );
-        // There are two right results: the reduce came after the re-arm, or the re-arm overwrote
-        // it.
+        // There are two correct results: the reduce came after the re-arm, or the re-arm replaced
+        // the reduced deadline.
         let last = timer.shadow().unwrap();
         assert!(last == from.min(to) || last == from, "{last}");
         settle(&shards, &[&timer]);
@@ -284,7 +286,7 @@ fn a_fast_re_arm_against_reduce() {
 fn reduce_under_the_lock_does_not_undo_an_earlier_deadline() {
     explore(Some(3), || {
         // All deadlines are in one granule of level 2, whose delays begin at 504. A thread that
-        // reads the new clock takes the lock. A thread that reads the old clock does not.
+        // reads the new time takes the lock, and a thread that reads the old time does not.
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
         let timer = Logged::armed(&shards, 0, 639);
         let (t, r, s) = (timer.clone(), timer.clone(), shards.clone());
@@ -368,8 +370,8 @@ fn deadline_0_of_an_idle_timer_is_not_taken_for_its_own() {
     });
 }
 
-/// A timer beyond the last level is re-armed only under the lock, even after the wheel has inserted
-/// it again.
+/// A timer with a deadline beyond the last level is re-armed only under the lock, even after the
+/// wheel has moved it to a normal bucket.
 fn parked(deadline: u64) {
     explore(None, move || {
         let shards = Arc::new(Shards::<Ours>::with_geometry(1, 0));
@@ -390,7 +392,7 @@ fn a_parked_timer_against_the_owner() {
     parked(4150);
 }
 
-/// A timer that arms itself again, twice.
+/// Creates a timer whose callback arms it again twice.
 fn self_arming(shards: &Shards<Ours>, shard: usize) -> Logged {
     let timer = Logged::doing(shards, shard, |firing, before| {
         if before < 2 {

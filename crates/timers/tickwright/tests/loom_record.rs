@@ -1,6 +1,6 @@
-//! The events of a recorded timer that threads share, in all schedules. Each model reads the trace
-//! and follows it: an arm finds the timer idle, every other event finds it pending, and at the end
-//! it is idle.
+//! Loom models of a recorded timer that threads share, in all schedules. Each model checks the
+//! events in the trace: before an arm the timer is idle, before every other event it is pending,
+//! and at the end it is idle.
 #![cfg(all(loom, feature = "record"))]
 
 mod loom_common;
@@ -40,7 +40,8 @@ impl Scene {
         Self { file, recorder, shards: Arc::new(Shards::with_geometry(1, 0)) }
     }
 
-    /// A timer that is pending for tick 70. Its callback arms it again for the next n deadlines.
+    /// Creates a timer that is pending for tick 70. Its callback arms it again for each deadline in
+    /// `again`.
     fn armed(&self, again: Vec<u64>) -> RecordedTimer<Ours> {
         let again = Mutex::new(again);
         let queue = self.recorder.queue("shard", 1).unwrap();
@@ -54,7 +55,7 @@ impl Scene {
         timer
     }
 
-    /// Drops everything, and follows the trace.
+    /// Drops the timer and its shards, and checks the trace.
     fn end(self, timer: RecordedTimer<Ours>) {
         drop((timer, self.shards));
         self.recorder.finish().unwrap();
@@ -77,8 +78,8 @@ impl Scene {
     }
 }
 
-/// The cancel and its event are one step for another thread that arms. This fails if the event is
-/// recorded after the lock was released and taken again.
+/// Another thread that arms the timer cannot come between the cancel and the event of the cancel.
+/// This fails if the event is recorded after the lock was released and taken again.
 #[test]
 fn cancel_sync_against_an_arm() {
     explore(None, || {
@@ -97,15 +98,16 @@ fn shutdown_sync_against_an_arm() {
         let timer = scene.armed(vec![]);
         let (ends, arms) = (timer.clone(), timer.clone());
         let _ = together!(move || ends.shutdown_sync().unwrap(), move || {
-            // It is refused after the shutdown.
+            // This arm is refused if it comes after the shutdown.
             let _ = arms.modify_at(300, 0);
         });
         scene.end(timer);
     });
 }
 
-/// The timer is armed when the shard has taken it and its callback has not recorded that. This
-/// fails if the arm does not record the expiry before itself, or if both record it.
+/// The timer is armed after the shard has taken it and before its callback has recorded the expiry.
+/// This fails if the arm does not record the expiry before its own event, or if both the arm and
+/// the callback record the expiry.
 #[test]
 fn an_arm_against_the_expiry() {
     for deadline in [66, 300] {
@@ -119,7 +121,7 @@ fn an_arm_against_the_expiry() {
     }
 }
 
-/// As `an_arm_against_the_expiry`, and the timer is cancelled then.
+/// Like `an_arm_against_the_expiry`, but the timer is cancelled after the arm.
 #[test]
 fn an_arm_and_a_cancel_against_the_expiry() {
     explore(None, || {
@@ -137,8 +139,8 @@ fn an_arm_and_a_cancel_against_the_expiry() {
     });
 }
 
-/// A thread waits for a callback that arms its own timer. This fails if the thread waits with the
-/// lock, which the callback takes.
+/// A thread waits for a callback that arms its own timer. This fails if the thread holds the
+/// timer's lock during the wait, because the callback takes that lock.
 #[test]
 fn a_withdrawal_that_waits_against_a_callback_that_re_arms_itself() {
     for shutdown in [false, true] {

@@ -1,23 +1,28 @@
-//! The scheduler in all schedules of two threads (three: at most three preemptions). A pass runs
-//! against each operation on the due timer. The schedules bring the timer into each state: queued,
-//! taken from the queue, running, and finished.
+//! Loom models of the scheduler, in all schedules of two threads and in all schedules of three
+//! threads with at most three preemptions. One thread runs a pass while another thread does an
+//! operation on the due timer. In some schedule the operation finds the timer in each of its
+//! states: queued, taken from the queue, running, and finished.
 //!
-//! The callback touches a loom cell, and so does its drop. Loom reports two unordered accesses. So
-//! it finds a callback or a drop that runs beside another, or after a waiting cancel has returned.
+//! The callback writes to a loom cell, and so does its drop. Loom reports two unordered accesses.
+//! It thereby detects a callback or a drop that runs at the same time as another one, or after a
+//! waiting cancel has returned.
 //!
-//! The models can fail. Each of these changes to the shipped code was made by hand, and at least
-//! the named test failed:
+//! Each of these wrong changes to the shipped code was made by hand, and at least the named test
+//! failed:
 //!
 //! - `cancel_sync_against_a_pass`: `stop` does not wait, or `Run::end` settles before it drops the
 //!   callback.
-//! - `cancel_sync_does_not_wait_for_the_next_run`: `stop` waits for `running` to be none, and not
-//!   for its serial, or threads that wait are woken only at the end of the pass, not of the run.
-//! - `two_runners`: a second pass runs beside the first.
-//! - `cancel_against_a_pass`: `finish` forgets that it was suppressed.
+//! - `cancel_sync_does_not_wait_for_the_next_run`: `stop` waits until `running` is `None` instead
+//!   of waiting for the end of the run with its serial number, or waiting threads are woken only at
+//!   the end of the pass instead of the end of the run.
+//! - `two_runners`: a second pass runs at the same time as the first.
+//! - `cancel_against_a_pass`: `finish` ignores that the timer was suppressed.
 //! - `shutdown_against_a_pass`: `shutdown` does not wait.
-//! - `re_arm_then_cancel_against_a_pass`: a cancel does not clear what was armed while it ran.
-//! - `the_removal_of_a_wake_against_an_arm`: an arm takes the lock again to find the wake.
-//! - `a_loop_that_asks_against_a_pass`: the end of a pass does not look for a loop that sleeps.
+//! - `re_arm_then_cancel_against_a_pass`: a cancel does not undo a start that happened during the
+//!   run.
+//! - `the_removal_of_a_wake_against_an_arm`: an arm reads the wake function under a second hold of
+//!   the lock.
+//! - `a_loop_that_asks_against_a_pass`: the end of a pass does not check whether a loop sleeps.
 #![cfg(loom)]
 
 mod loom_common;
@@ -34,7 +39,7 @@ use tickwright::scheduler::{
 };
 use tickwright::time::VirtualHost;
 
-/// The callback, its drop and the test touch this cell, one at a time.
+/// A cell to which the callback, its drop and the test write, never at the same time.
 struct Place(UnsafeCell<u32>);
 
 // SAFETY: 1. only `touch` reaches the cell; 2. loom fails the model if two touches are not ordered.
@@ -49,7 +54,7 @@ impl Place {
     }
 }
 
-/// A callback that touches a place, when it runs and when it is dropped.
+/// A callback that writes to a [`Place`] when it runs and when it is dropped.
 struct Probe {
     place: Arc<Place>,
     counts: Arc<Counts>,
@@ -97,7 +102,8 @@ impl Drop for Probe {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A scheduler with one timer that is due. Its callback returns `answers`, the last one first.
+/// A scheduler with one due timer. Its callback returns the elements of `answers`, beginning with
+/// the last.
 #[derive(Clone)]
 struct Scene {
     host: VirtualHost,
@@ -140,7 +146,7 @@ fn scene(answers: &[Next]) -> Scene {
 
 impl Scene {
     fn pass(&self) {
-        // A thread that is refused leaves the work to the other thread.
+        // If another thread is running the queue, this thread leaves the work to it.
         let _ = self.scheduler.run_queue();
     }
 
@@ -224,7 +230,7 @@ fn cancel_sync_against_a_pass() {
             together!(move || runner.pass(), move || {
                 let Scene { scheduler, counts, place, id, .. } = canceller;
                 let found = scheduler.cancel_sync(id).unwrap();
-                // At this point neither the callback nor its drop may be under way.
+                // At this point neither the callback nor its drop is allowed to be in progress.
                 place.touch();
                 match found {
                     Cancelled::Removed(_) => {}
@@ -262,7 +268,7 @@ fn two_wait_for_one_run() {
     });
 }
 
-/// A timer runs again and again: a thread that waits for it waits for one run only.
+/// A timer runs again and again. A thread that cancels it waits for only one run.
 #[test]
 fn cancel_sync_does_not_wait_for_the_next_run() {
     explore(Some(3), || {
@@ -315,7 +321,8 @@ fn re_arm_then_cancel_against_a_pass() {
     });
 }
 
-/// The timer's own callback armed it for now, so it was popped, and waits for the next pass.
+/// The timer's own callback armed it for the current time, so it was popped again, and waits for
+/// the next pass.
 #[test]
 fn cancel_sync_against_one_that_re_arms_itself_for_now() {
     explore(Some(3), || {
@@ -395,8 +402,8 @@ fn shutdown_and_cancel_sync_against_a_pass() {
     });
 }
 
-/// The last other handle is dropped while a pass is under way. The runner's own handle keeps the
-/// scheduler until the pass has ended.
+/// All handles except the handle of the running thread are dropped while a pass is in progress.
+/// That last handle keeps the scheduler alive until the pass has ended.
 #[test]
 fn drop_against_a_pass() {
     for answers in [&[][..], &[Next::Again]] {
@@ -446,8 +453,8 @@ fn replace_against_a_pass() {
     });
 }
 
-/// The loop of a C program sleeps without a limit. A thread arms a timer, and another one removes
-/// the function that wakes the loop. The arm is refused if the removal comes first.
+/// The loop of a C program sleeps without a limit. One thread arms a timer, and another thread
+/// removes the function that wakes the loop. If the removal comes first, the arm is refused.
 #[test]
 fn the_removal_of_a_wake_against_an_arm() {
     explore(None, || {
@@ -470,7 +477,8 @@ fn count_wakes(scheduler: &Scheduler<Probe>) -> Arc<AtomicU32> {
     wakes
 }
 
-/// A loop asks for its time-out at any moment of a pass whose callback asks to run again in 1 s.
+/// A loop requests its time-out at any moment of a pass. The callback of this pass asks to run
+/// again in 1 s.
 #[test]
 fn a_loop_that_asks_against_a_pass() {
     for has_function in [true, false] {

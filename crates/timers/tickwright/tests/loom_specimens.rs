@@ -1,5 +1,6 @@
-//! The specimens, in all schedules: two ways to re-arm that are right, and two that must fail.
-//! `loom_rearm.rs` has the models of the library's protocol.
+//! Loom models of the specimens, in all schedules. The specimens are two correct ways to re-arm a
+//! timer, and two wrong ways, which must fail. `loom_rearm.rs` has the models of the library's
+//! protocol.
 #![cfg(loom)]
 
 mod loom_common;
@@ -24,7 +25,7 @@ use shard::{AlwaysRequeue, AsPosted, IndexUnderLock, Rearm, Shard, Timer, UnderL
 /// One firing: the deadline, the time, and the payload that the callback saw.
 type Entry = (u64, u64, u64);
 
-/// A timer whose callback logs, and the payload that a re-arm publishes.
+/// A timer whose callback logs, and the payload that a thread writes before a re-arm.
 struct Logged<W> {
     timer: Timer<W>,
     payload: Arc<AtomicU64>,
@@ -36,7 +37,7 @@ impl<W: Rearm> Logged<W> {
         let (payload, log) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
         let callback = move |deadline, now| {
-            // Relaxed: the timer alone must make the payload visible.
+            // Relaxed, because only the timer must make the payload visible.
             written.lock().unwrap().push((deadline, now, seen.load(Ordering::Relaxed)));
         };
         let timer = shard.timer(callback).unwrap();
@@ -44,7 +45,7 @@ impl<W: Rearm> Logged<W> {
         Arc::new(Self { timer, payload, log })
     }
 
-    /// Writes the payload and re-arms. Returns whether the timer was pending.
+    /// Writes the payload and re-arms the timer. Returns whether the timer was pending.
     fn publish(&self, payload: u64, deadline: u64) -> bool {
         self.payload.store(payload, Ordering::Relaxed);
         self.timer.modify(deadline)
@@ -55,7 +56,7 @@ impl<W: Rearm> Logged<W> {
     }
 }
 
-/// One timer in the bucket that ends at 72; a re-arm runs against its expiry.
+/// One timer is in the bucket that ends at 72. One thread re-arms it while another thread fires it.
 fn against_expiry<W: Rearm>(deadline: u64) {
     explore(None, move || {
         let shard = Arc::new(Shard::<W>::new());
@@ -79,9 +80,9 @@ fn against_expiry<W: Rearm>(deadline: u64) {
     });
 }
 
-/// Two timers in one bucket. The second timer is due and not yet taken while the first one's
-/// callback runs, and another thread re-arms the second. Returns all errors that occur in some
-/// schedule.
+/// Two timers in one bucket. The second timer is due and not yet taken while the callback of the
+/// first timer runs, and another thread re-arms the second timer. Returns all errors that occur in
+/// some schedule.
 fn complaints<W: Rearm>(at: u64, deadline: u64) -> Vec<String> {
     let found = Arc::new(Mutex::new(BTreeSet::new()));
     let noted = Arc::clone(&found);
@@ -158,9 +159,10 @@ fn compared_under_the_lock_by_bucket_expiry_holds() {
     holds::<UnderLock>();
 }
 
-/// The timer fires between the re-arm's look at it and the write of the deadline. The re-arm then
-/// returns success, and is lost. The specimen also compares indices of buckets. For a timer that is
-/// due and not yet taken, the index then means the bucket of the next rotation.
+/// The timer can fire after the re-arm has checked it and before the re-arm writes the deadline.
+/// The re-arm then returns success, but is lost. The specimen also compares bucket indices. For a
+/// timer that is due and not yet taken, an equal index means the bucket one turn of the wheel
+/// later.
 #[test]
 fn the_patch_as_posted_fails() {
     for (at, deadline, early) in [(5, 69, "EARLY: 69 at 14"), (70, 582, "EARLY: 582 at 79")] {
@@ -171,7 +173,8 @@ fn the_patch_as_posted_fails() {
     }
 }
 
-/// Under the lock no re-arm is lost, but comparing indices is as wrong as before.
+/// Because the check is made under the lock, no re-arm is lost, but comparing indices is still
+/// wrong.
 #[test]
 fn indices_compared_under_the_lock_fail() {
     assert_eq!(complaints::<IndexUnderLock>(5, 69), ["EARLY: 69 at 14"]);

@@ -1,4 +1,4 @@
-//! Tests of the scheduler, which the test itself runs on the virtual clock.
+//! Tests of the scheduler on the virtual clock. The test's own thread runs the queue.
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ fn exact() -> impl Iterator<Item = Structure> {
     Structure::all().into_iter().filter(Structure::is_exact)
 }
 
-/// The notes of the callbacks.
+/// The log to which the callbacks write.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u32>>>);
 
@@ -44,7 +44,7 @@ impl Log {
     }
 }
 
-/// Asterisk's own test checks this for its scheduler; here every structure must pass.
+/// A test of Asterisk checks this for its own scheduler. Here every structure must pass.
 #[test]
 fn waits_for_the_earliest_and_runs_equals_in_the_order_of_adding() {
     for structure in exact() {
@@ -108,7 +108,8 @@ fn a_late_callback_runs_again_from_when_it_was_due_but_never_before_now() {
     assert_eq!(scheduler.remaining(id), Some(ms(0)), "30 has passed");
 }
 
-/// A timer that is always armed for now neither starves others nor keeps a pass from ending.
+/// A timer that is always armed for the current time neither starves other timers nor prevents a
+/// pass from ending.
 #[test]
 fn re_arming_at_now_cannot_starve() {
     for structure in Structure::all() {
@@ -227,7 +228,7 @@ fn cancelling_from_inside() {
             let got = seen.lock().unwrap().unwrap();
             let sync = form.ends_with("sync") && form != "async";
             assert_eq!(got, if sync { Err(WouldDeadlock) } else { Ok(Cancelled::Running { here: true }) });
-            // `try` and the refused forms change nothing.
+            // The form `try` and a form that returns an error change nothing.
             let lives = again && (sync || form == "try");
             assert_eq!(scheduler.find(id).is_some(), lives, "{form}");
             assert_eq!(scheduler.check(), Ok(()));
@@ -301,7 +302,7 @@ fn two_neighbours_of_one_instant_that_cancel_each_other() {
     assert_eq!(scheduler.run_queue(), Ok(1));
 }
 
-/// Counts its drops.
+/// A value that counts its drops.
 struct Dropped(Arc<AtomicUsize>);
 
 impl Drop for Dropped {
@@ -351,7 +352,7 @@ fn every_callback_is_dropped_once_however_it_ends() {
     assert_eq!(drops.load(Ordering::SeqCst), 4);
 }
 
-/// Callbacks are dropped without the lock, so their drops may use the scheduler.
+/// Callbacks are dropped without the lock, so code that runs in their drop can use the scheduler.
 #[test]
 fn the_drop_of_a_callback_may_use_the_scheduler() {
     struct Asks(Arc<Scheduler<Boxed>>, Arc<AtomicUsize>);
@@ -574,7 +575,7 @@ fn many_origins_are_counted_as_others_and_cost_no_more_memory() {
     assert_eq!(sites.iter().map(|row| row.added).sum::<u64>(), 5_000);
 }
 
-/// The token is 1 if the number is odd, otherwise 0.
+/// A callback with a number, whose token is 1 if the number is odd and 0 if it is even.
 struct Numbered(usize);
 
 impl Callback for Numbered {
@@ -587,7 +588,7 @@ impl Callback for Numbered {
     }
 }
 
-/// The scheduler asks for the token under its lock.
+/// The scheduler calls `token` under its lock.
 #[test]
 fn a_token_that_panics_leaves_the_scheduler_whole() {
     struct Rude(Arc<AtomicUsize>);
@@ -690,16 +691,16 @@ fn a_shutdown_ends_the_pass_that_is_under_way() {
         let runner = scope.spawn(|| scheduler.run_queue());
         running.wait();
         let ended = scheduler.shutdown_each(|_| {
-            // The callback may end once the shutdown returns its neighbor; the shutdown waits for
-            // that end.
+            // The callback is allowed to end when the shutdown has returned the other timer's
+            // callback. The shutdown waits for that end.
             go.wait();
         });
         assert_eq!((ended, runner.join().unwrap()), (Ok(()), Ok(1)));
     });
 }
 
-/// If a callback arms its own timer and then panics, the arm no longer counts: the timer is
-/// removed, or idle if it is kept.
+/// If a callback arms its own timer and then panics, the arm is cancelled: the timer is removed, or
+/// becomes idle if it is kept.
 #[test]
 fn a_callback_that_starts_its_own_timer_and_panics() {
     for structure in Structure::all() {
@@ -721,13 +722,13 @@ fn a_callback_that_starts_its_own_timer_and_panics() {
         let state = |id| scheduler.find(id).map(|info| info.state);
         assert_eq!((state(once), state(kept)), (None, Some(State::Idle)), "{structure}");
         assert_eq!((scheduler.statistics().pending, scheduler.check()), (0, Ok(())), "{structure}");
-        // A kept timer can be started again as before.
+        // The kept timer can be started again.
         scheduler.start(kept, Timing::after(ms(1))).unwrap();
         assert_eq!(state(kept), Some(State::Pending));
     }
 }
 
-/// Any key may be an origin's, even one of zeros.
+/// An origin can have any key, even one that is all zeros.
 #[test]
 fn an_origin_whose_key_is_zero_has_a_name() {
     struct Numbered(usize);
@@ -752,7 +753,7 @@ fn an_origin_whose_key_is_zero_has_a_name() {
     assert_eq!(added, [("zero", 3), ("other", 2)]);
 }
 
-/// Equality compares the families, and not their names.
+/// Two structures are compared by their families, and not by their names.
 #[test]
 fn structures_of_one_name_differ_by_their_parameters() {
     let (usual, other) = (Structure::of::<Wheel>(), Structure::of::<Wheel<32, 13>>());

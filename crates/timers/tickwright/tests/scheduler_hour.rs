@@ -1,5 +1,5 @@
-//! An hour of virtual time with 100,000 random operations: every exact structure must give the same
-//! log.
+//! Runs 100,000 random operations in an hour of virtual time. Every exact structure must produce
+//! the same log.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,8 @@ use tickwright::scheduler::{
 };
 use tickwright::time::{Instant, VirtualHost};
 
-/// A generator of the test's own, so that the script never changes (xorshift64*, Vigna 2016).
+/// The test has its own random generator, so that the sequence of operations never changes
+/// (xorshift64*, Vigna 2016).
 #[derive(Clone)]
 struct Random(u64);
 
@@ -147,8 +148,8 @@ fn hour(structure: Structure, tick: Duration) -> Vec<Event> {
                 log.lock().unwrap().push(Event::Started { number, ok });
             }
             _ => {
-                // Two steps in ten advance the clock. Their average length makes the run an hour
-                // long.
+                // Two of ten steps advance the clock. Their average length is chosen so that the
+                // whole run takes an hour.
                 host.advance(Duration::from_nanos(random.below(11 * HOUR / STEPS)));
                 let _ = scheduler.run_queue_within(1 + random.below(50) as usize).unwrap();
             }

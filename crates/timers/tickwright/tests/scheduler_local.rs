@@ -1,4 +1,5 @@
-//! A scheduler without a lock does what a shared one does, for callbacks that are not `Send`, too.
+//! A scheduler without a lock behaves like a shared scheduler, and also accepts callbacks that are
+//! not `Send`.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -67,7 +68,7 @@ fn a_closure_decides_by_what_it_returns() {
     assert_eq!(runs, expected);
 }
 
-/// The only thread is always the callback's own, so nothing ever waits for it.
+/// There is only one thread, which runs the callback, so no call can wait for the callback's end.
 #[test]
 fn a_callback_is_never_waited_for() {
     let (host, scheduler) = local();
@@ -109,7 +110,8 @@ fn a_panic_leaves_the_scheduler_whole() {
     scheduler.check().unwrap();
 }
 
-/// Notes each run, and does to the scheduler what its number says.
+/// A callback that logs each run, and does an operation on the scheduler that depends on the
+/// callback's number.
 struct Job {
     number: u64,
     log: Log,
@@ -136,7 +138,7 @@ impl<L: Access> Callback<L> for Job {
     }
 }
 
-/// Random calls, and all that they return.
+/// Makes random calls, and logs all results.
 fn script<L: Access>(seed: u64, make: impl FnOnce(Settings) -> Scheduler<Job, L>) -> (Vec<String>, Vec<Ran>) {
     let host = VirtualHost::new();
     let mut scheduler = make(Settings::new().clock(host.monotonic()).int_ids());
@@ -216,7 +218,7 @@ fn a_spawned_scheduler_runs_its_closures_until_it_is_dropped() {
     while receiver.recv().is_ok() {}
 }
 
-/// A callback that drops the last `Arc` does not wait for its own thread.
+/// If a callback drops the last `Arc`, it does not wait for the end of its own thread.
 #[test]
 fn a_callback_may_drop_a_spawned_scheduler() {
     let (sender, receiver) = channel();

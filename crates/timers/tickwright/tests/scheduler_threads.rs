@@ -1,5 +1,5 @@
-//! The scheduler between threads: its own thread, threads that cancel, and an alarm. The tests use
-//! the virtual clock and do not sleep.
+//! Tests of a scheduler that several threads use: its own thread, threads that cancel, and an
+//! alarm. The tests use the virtual clock and do not sleep.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -27,7 +27,7 @@ fn scene(structure: Structure) -> (VirtualHost, Arc<Scheduler<Boxed>>, Scheduler
     (host, scheduler, thread)
 }
 
-/// A callback that reports when it has begun, and ends when the test lets it.
+/// Creates a callback that reports that it has begun, and ends when the test allows it.
 fn held(again: bool) -> (Boxed, Receiver<()>, Sender<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go, goes) = mpsc::channel();
@@ -57,7 +57,8 @@ fn idle_is_asleep() {
             )
             .unwrap();
         thread.settle();
-        // Later timers wake no thread, and neither does time that passes with nothing due.
+        // A later timer does not wake the thread, and neither does time that passes without a due
+        // timer.
         let armed = thread.wakeups();
         assert!(armed <= before + 1, "{structure}");
         for step in 0..1000 {
@@ -86,7 +87,7 @@ fn a_thread_that_sleeps_lets_the_host_tick_wait_and_hears_when_it_may_run() {
         });
         let tick = scheduler.add(secs(1), count).unwrap();
         scheduler.set_host(tick).unwrap();
-        // The thread sleeps until the tick is due; then urgent work begins.
+        // The thread sleeps until the host tick is due, and then urgent work begins.
         thread.settle();
         let urgent = scheduler.urgent();
         thread.settle();
@@ -158,8 +159,8 @@ fn a_thread_with_nothing_to_do_ends_with_its_scheduler() {
     thread.stop().unwrap();
 }
 
-/// Asterisk's test checks this: a thread deletes a timer that runs on another thread, and waits for
-/// its end, without a deadlock.
+/// As in a test of Asterisk, a thread cancels a timer that is running on another thread, and waits
+/// for its end, without a deadlock.
 #[test]
 fn cancel_sync_waits_for_a_callback_on_another_thread() {
     for again in [true, false] {
@@ -181,8 +182,8 @@ fn cancel_sync_waits_for_a_callback_on_another_thread() {
                 })
             })
             .collect();
-        // The test cannot see whether the threads wait by now. A thread that comes later finds the
-        // timer gone, which is right, too.
+        // The test cannot detect whether the threads are already waiting. A thread that cancels
+        // later finds no timer, which is also correct.
         ended.store(true, Ordering::SeqCst);
         go.send(()).unwrap();
         let told =
@@ -228,7 +229,7 @@ fn shutdown_waits_for_the_callback_that_runs() {
         drop(other.shutdown().unwrap());
         assert!(told.load(Ordering::SeqCst), "it did not wait");
     });
-    // From the moment at which the shutdown has begun, every add is refused.
+    // When the shutdown has begun, every add is refused.
     while scheduler.add(secs(1), Boxed::once(|_| {})).is_ok() {
         thread::yield_now();
     }
@@ -250,8 +251,8 @@ fn a_panic_does_not_stop_the_thread() {
     assert!(thread.stop().is_err());
 }
 
-/// The scheduler sets the alarm, of whatever type, under the lock for each earlier timer, and after
-/// each pass.
+/// The scheduler sets the alarm, whatever its type, under its lock whenever an earlier timer is
+/// armed, and after each pass.
 #[test]
 fn an_alarm_hears_of_every_earlier_timer() {
     #[derive(Default)]
@@ -288,7 +289,7 @@ fn an_alarm_hears_of_every_earlier_timer() {
 }
 
 /// Threads add, move and cancel timers at random while one thread runs them. Every callback is
-/// dropped once, and none is lost.
+/// dropped exactly once.
 #[test]
 fn a_storm() {
     const ROUNDS: usize = 2_000;
@@ -322,8 +323,8 @@ fn a_storm() {
                                     let _keep = &counted;
                                     answer
                                 });
-                                // The delay is not 0: a virtual clock stands still, so such a timer
-                                // would always be due.
+                                // The delay is not 0, because a virtual clock stands still, so a
+                                // timer with a delay of 0 would always be due.
                                 let after = Timing::after(Duration::from_millis(1 + below(50)));
                                 ids.push(scheduler.timer(after).named("storm").add(callback).unwrap());
                                 added.fetch_add(1, Ordering::Relaxed);
@@ -362,8 +363,9 @@ fn a_storm() {
     }
 }
 
-/// A cancel that waits goes on when its callback has ended, although the pass goes on with another
-/// callback. That callback waits for the cancel here, so the end of the pass comes too late.
+/// A waiting cancel returns when its callback has ended, although the pass continues with another
+/// callback. In this test the other callback waits for the cancel, so a cancel that waited for the
+/// end of the pass would never return.
 #[test]
 fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
     let host = VirtualHost::new();
@@ -375,8 +377,9 @@ fn a_cancel_waits_for_its_callback_and_not_for_the_pass() {
             secs(1),
             Boxed::new(move |firing| {
                 running.send(()).unwrap();
-                // A timer that was cancelled during its run cannot be started, so this loop ends
-                // when the other thread waits: it cancels and waits under one hold of the lock.
+                // A timer that was cancelled during its run cannot be started. When this loop ends,
+                // the other thread is therefore waiting, because it cancels and begins to wait
+                // under the same hold of the lock.
                 let again = Timing::after(secs(1));
                 while firing.scheduler().start(firing.id, again).is_ok() {
                     thread::yield_now();
@@ -431,7 +434,8 @@ fn count_wakes(scheduler: &Scheduler<Boxed>) -> Arc<AtomicUsize> {
     wakes
 }
 
-/// The time-out of the C interface: a loop that sleeps, and an earlier arm by another thread.
+/// Tests the time-out of the C interface: while a loop sleeps, another thread arms an earlier
+/// timer.
 #[test]
 fn an_arm_that_a_sleeping_loop_would_miss_is_refused() {
     for structure in Structure::all() {
@@ -450,16 +454,17 @@ fn an_arm_that_a_sleeping_loop_would_miss_is_refused() {
         assert_eq!(scheduler.statistics(), before, "{structure}: nothing is changed");
         assert!(add_elsewhere(&scheduler, wait + secs(1)).is_ok(), "{structure}: later");
         assert_eq!(start(wait + secs(50)), Ok(()), "{structure}: later");
-        // The loop is awake, as its own arm shows, and its next time-out covers the arm.
+        // The loop's thread makes this arm, so the loop is awake, and its next time-out will
+        // include the new timer.
         scheduler.start(slow, Timing::after(secs(100))).unwrap();
         assert!(add_elsewhere(&scheduler, secs(2)).is_ok(), "{structure}");
-        // With nothing left the loop sleeps without a limit.
+        // If no timer is left, the loop sleeps without a limit.
         host.advance(secs(1000));
         while scheduler.timeout_of_loop().is_some() {
             scheduler.run_queue().unwrap();
         }
         assert_eq!(add_elsewhere(&scheduler, secs(1)), Err(Refusal::LoopSleeps), "{structure}");
-        // A run ends the sleep, and so does an alarm.
+        // If the loop runs the queue, its sleep has ended. Setting an alarm also ends it.
         assert_eq!(scheduler.run_queue(), Ok(0));
         assert!(add_elsewhere(&scheduler, secs(5)).is_ok(), "{structure}");
         let _ = scheduler.timeout_of_loop();
@@ -480,7 +485,7 @@ fn an_earlier_arm_wakes_a_sleeping_loop_once_and_without_the_lock() {
     let (counts, asks) = (Arc::clone(&wakes), Arc::downgrade(&scheduler));
     scheduler.set_wake(Some(Arc::new(move || {
         counts.fetch_add(1, Ordering::SeqCst);
-        // The lock is free, and the timer is armed.
+        // When the wake function is called, the lock is free and the timer is armed.
         assert!(asks.upgrade().is_some_and(|scheduler| scheduler.statistics().pending > 0));
     })));
     assert_eq!(scheduler.timeout_of_loop(), None);
@@ -504,13 +509,14 @@ fn a_run_by_another_thread_does_not_wake_the_loop() {
     assert_eq!(scheduler.timeout_of_loop(), Some(secs(100)));
     assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
     assert_eq!(add_elsewhere(&scheduler, secs(90)), Err(Refusal::LoopSleeps));
-    // The loop asks again, although another thread was the last to run the queue.
+    // The loop requests its time-out again, although another thread ran the queue last.
     assert_eq!(scheduler.run_queue(), Ok(0));
     assert!(add_elsewhere(&scheduler, secs(80)).is_ok(), "the loop is awake");
     assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
     assert_eq!(scheduler.timeout_of_loop(), Some(secs(80)));
     assert_eq!(add_elsewhere(&scheduler, secs(70)), Err(Refusal::LoopSleeps));
-    // Another thread becomes the loop: its arms are its own, and those of the former loop are not.
+    // Another thread becomes the loop. Its own arms are not refused, and those of the former loop
+    // are refused.
     elsewhere(|| {
         assert_eq!(scheduler.timeout_of_loop(), Some(secs(80)));
         assert_eq!(add_elsewhere(&scheduler, secs(60)), Err(Refusal::LoopSleeps));
@@ -518,7 +524,7 @@ fn a_run_by_another_thread_does_not_wake_the_loop() {
         assert_eq!(scheduler.timeout_of_loop(), Some(secs(60)));
     });
     assert_eq!(add_soon(&scheduler, secs(50)), Err(Refusal::LoopSleeps));
-    // When its sleep is over, nobody is refused.
+    // When the sleep of the loop is over, no thread is refused.
     host.advance(secs(60));
     assert!(add_soon(&scheduler, secs(0)).is_ok());
 
@@ -529,8 +535,8 @@ fn a_run_by_another_thread_does_not_wake_the_loop() {
     assert_eq!(elsewhere(|| scheduler.run_queue()), Ok(0));
     assert!(add_elsewhere(&scheduler, secs(90)).is_ok());
     assert_eq!(woken(), 1);
-    // With a function no thread counts as awake before it asks: here a second loop has taken over
-    // and has armed, while this one still sleeps.
+    // If there is a wake function, no arm shows that the loop is awake. In this test a second loop
+    // has requested the time-out and has armed a timer, while the first loop still sleeps.
     assert_eq!(scheduler.timeout_of_loop(), Some(secs(90)));
     elsewhere(|| {
         assert_eq!(scheduler.timeout_of_loop(), Some(secs(90)));
@@ -544,17 +550,17 @@ fn a_run_by_another_thread_does_not_wake_the_loop() {
     assert_eq!(woken(), 2, "the sleep was over");
 }
 
-/// How a timer is armed while its callback runs.
+/// The ways to arm a timer while its callback runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rearm {
     Never,
     ByResult,
-    /// Another thread starts it.
+    /// Another thread starts the timer.
     Started,
 }
 
-/// A thread runs the queue, and the loop asks for its time-out meanwhile. A timer that runs is not
-/// in the queue, and is armed when its callback ends.
+/// The loop requests its time-out while another thread runs the queue. A running timer is not in
+/// the queue, and is armed only when its callback ends.
 #[test]
 fn a_loop_that_asks_during_a_pass_does_not_miss_a_timer_that_runs() {
     for rearm in [Rearm::Never, Rearm::ByResult, Rearm::Started] {
@@ -579,7 +585,8 @@ fn a_loop_that_asks_during_a_pass_does_not_miss_a_timer_that_runs() {
                     scheduler.start(id, Timing::after(secs(5))).unwrap();
                 }
                 let sleep = scheduler.timeout_of_loop();
-                // Without a function the loop looks again soon, so nothing is refused.
+                // If there is no wake function, the loop sleeps only for a short time, so no arm is
+                // refused.
                 let other = (!has_function).then(|| add_elsewhere(&scheduler, secs(0)));
                 go.send(()).unwrap();
                 assert_eq!(runner.join().unwrap(), Ok(1), "{case}");

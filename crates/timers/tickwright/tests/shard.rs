@@ -1,9 +1,10 @@
-//! Tests on one thread with exact results: buckets and their edges, clocks, statistics, passes, and
-//! drops.
+//! Single-threaded tests with exact results: buckets and their edges, clocks, statistics, passes,
+//! and drops.
 #![cfg(not(loom))]
 
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 
@@ -12,11 +13,12 @@ use tickwright::shard::{
     WheelGeometry,
 };
 use tickwright::structures::Geometry;
+use tickwright::time::{Ticks, VirtualHost};
 
 const ALL: usize = usize::MAX;
 
-/// The delays at which Linux's levels begin, and the granules of these levels. They do not come
-/// from the code under test.
+/// The delays at which Linux's levels begin, and the granules of these levels. The values were
+/// computed independently of the code under test.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 const CUTOFF: u64 = 1_056_964_608;
 
@@ -24,14 +26,14 @@ fn granule(delay: u64) -> u64 {
     8u64.pow(STARTS.iter().rposition(|&start| delay >= start).unwrap() as u32)
 }
 
-/// The end of the bucket that holds `deadline`, if the granule is `granule`.
+/// Returns the end of the bucket that contains `deadline` if buckets are `granule` ticks wide.
 fn end(deadline: u64, granule: u64) -> u64 {
     (deadline / granule + 1).saturating_mul(granule)
 }
 
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 
-/// A timer that logs its deadline and its expiry.
+/// Creates a timer that logs its deadline and its expiry.
 fn logging<G: WheelGeometry>(shards: &Shards<G>, log: &Log) -> SharedTimer<G> {
     let log = log.clone();
     let fire =
@@ -43,15 +45,15 @@ fn fired(log: &Log) -> Vec<(u64, u64)> {
     core::mem::take(&mut *log.lock().unwrap())
 }
 
-fn statistics(counts: [u64; 5], locks: u64) -> ShardStatistics {
-    let mut statistics = ShardStatistics::default();
-    let [matched, requeued, started, refused, no_op] = counts;
-    (statistics.matched, statistics.requeued, statistics.started) = (matched, requeued, started);
-    (statistics.refused, statistics.no_op, statistics.locks) = (refused, no_op, locks);
-    statistics
+/// The outcomes of the calls, and their locks. Each insert has a delay.
+fn outcomes(shards: &Shards) -> ([u64; 5], u64) {
+    let ShardStatistics { matched, requeued, started, refused, no_op, locks, lost_races, delays, .. } =
+        shards.statistics();
+    assert_eq!((lost_races, delays.count()), (0, requeued + started));
+    ([matched, requeued, started, refused, no_op], locks)
 }
 
-/// Clocks on and around all powers of two.
+/// Returns clock values at and around all powers of two.
 fn clocks() -> impl Iterator<Item = u64> {
     (0..40).flat_map(|k| [0, 1, 7].map(|d| (1u64 << k).saturating_sub(d)))
 }
@@ -68,8 +70,8 @@ fn every_level_boundary_from_every_clock() {
                 timer.add(deadline).unwrap();
                 let expected = match delay {
                     0 => clock,
-                    // The wheel inserts the timer at the last level once its bucket there is within
-                    // reach.
+                    // When the timer's bucket at the last level comes within reach, the wheel
+                    // inserts the timer there.
                     _ if delay >= CUTOFF => end(deadline, granule(CUTOFF - 1)),
                     _ => end(deadline, granule(delay)),
                 };
@@ -112,8 +114,8 @@ fn every_granule_edge_of_a_re_arm() {
                 assert_eq!((after.requeued - before.requeued, after.locks), (1, before.locks + 1));
                 timer.modify(first).unwrap();
             }
-            // This deadline has the same index in the wheel, one rotation later: it is another
-            // bucket.
+            // The bucket of this deadline has the same index one turn of the wheel later, so it is
+            // another bucket.
             timer.modify(first + 64 * width).unwrap();
             let _ = shards.shard(0).unwrap().advance_within(first + width, ALL).unwrap();
             assert_eq!(fired(&log), [], "a rotation early");
@@ -127,14 +129,15 @@ fn a_timer_that_would_get_a_finer_level_is_requeued() {
     let shards = Shards::new(1);
     let log = Log::default();
     let timer = logging(&shards, &log);
-    // The timer is at level 3, whose granules are 512 ticks: its bucket ends at 4608.
+    // The timer is at level 3, whose buckets are 512 ticks wide, so its bucket ends at 4608.
     timer.add(4100).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(4099, ALL).unwrap();
     assert_eq!(timer.modify(4101), Ok(Was::Pending));
-    assert_eq!(shards.statistics(), statistics([0, 1, 1, 0, 0], 2));
+    assert_eq!(outcomes(&shards), ([0, 1, 1, 0, 0], 2));
     let _ = shards.shard(0).unwrap().advance_within(4102, ALL).unwrap();
     assert_eq!(fired(&log), [(4101, 4102)], "within a tick, not 507 later");
-    // A call for the same deadline, or a reduce to a later one, counts from its own time, too.
+    // A call with the same deadline, and a reduce to a later deadline, also check the lateness from
+    // the time of the call.
     for (how, call) in [("modify", SharedTimer::modify as fn(&_, _) -> _), ("reduce", SharedTimer::reduce)] {
         let now = shards.shard(0).unwrap().now();
         let deadline = Linux::bucket_end(now + 5000, 3);
@@ -181,8 +184,8 @@ fn deadlines_that_the_word_does_not_hold() {
             let shards = Shards::starting_at(1, clock);
             let log = Log::default();
             let timer = logging(&shards, &log);
-            // If a deadline has passed and fits neither the word nor the wheel, only the fact that
-            // it has passed is known.
+            // If a deadline has passed and fits neither into the word nor into the wheel, the timer
+            // stores only that it has passed.
             let known = |deadline: u64| if deadline < limit { deadline } else { deadline.max(clock) };
             timer.add(deadline).unwrap();
             assert_eq!(timer.deadline(), Some(known(deadline)));
@@ -212,8 +215,8 @@ fn a_far_timer_is_re_filed_and_keeps_its_deadline() {
     for clock in (0..10_000).step_by(97) {
         let _ = shards.shard(0).unwrap().advance_within(clock, ALL).unwrap();
         assert_eq!((timer.deadline(), shards.check()), (Some(10_000), Ok(())));
-        // Each of these re-arms takes the lock, whether it requeues the timer or not, until a
-        // re-arm has given the timer a level.
+        // Until a re-arm has given the timer a level, each re-arm takes the lock, whether it
+        // requeues the timer or not.
         assert_eq!(timer.modify(10_000), Ok(Was::Pending));
     }
     let _ = shards.shard(0).unwrap().advance_within(10_100, ALL).unwrap();
@@ -231,26 +234,26 @@ fn reduce_only_makes_earlier() {
     assert_eq!(timer.deadline(), Some(500));
     assert_eq!(timer.reduce(499), Ok(Was::Pending));
     assert_eq!(timer.deadline(), Some(499));
-    assert_eq!(shards.statistics(), statistics([1, 0, 1, 0, 2], 1));
+    assert_eq!(outcomes(&shards), ([1, 0, 1, 0, 2], 1));
     assert_eq!(timer.reduce(5), Ok(Was::Pending));
-    assert_eq!(shards.statistics(), statistics([1, 1, 1, 0, 2], 2));
-    // The timer is beyond the last level, where the word does not hold the deadline.
+    assert_eq!(outcomes(&shards), ([1, 1, 1, 0, 2], 2));
+    // The deadline is beyond the last level, so the word does not contain it.
     timer.modify(u64::MAX - 1).unwrap();
     assert_eq!((timer.reduce(u64::MAX), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
-    // A reduce to the same deadline leaves the timer in its place: it is no requeue.
+    // A reduce to the same deadline does not requeue the timer.
     let before = shards.statistics();
     assert_eq!((timer.reduce(u64::MAX - 1), timer.deadline()), (Ok(Was::Pending), Some(u64::MAX - 1)));
     let after = shards.statistics();
     assert_eq!((after.requeued, after.no_op), (before.requeued, before.no_op + 1));
     assert_eq!((timer.reduce(1 << 60), timer.deadline()), (Ok(Was::Pending), Some(1 << 60)));
     assert_eq!((timer.reduce(7), timer.deadline()), (Ok(Was::Pending), Some(7)));
-    // A timer that is due and not yet taken keeps its turn.
+    // A timer that is due and not yet taken stays in its bucket.
     let _ = shards.shard(0).unwrap().advance_within(50, 0).unwrap();
     assert_eq!((timer.reduce(3), timer.deadline()), (Ok(Was::Pending), Some(3)));
     assert_eq!(shards.check(), Ok(()));
     let _ = shards.shard(0).unwrap().advance_within(50, ALL).unwrap();
     assert_eq!(fired(&log), [(3, 8)]);
-    // The same at a coarser level, whose bucket the wheel has not yet examined again.
+    // The same happens at a coarser level, if the wheel has not yet moved the timers of the bucket.
     timer.add(130).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(150, 0).unwrap();
     assert_eq!(
@@ -276,7 +279,47 @@ fn each_call_is_counted_once() {
     timer.shutdown();
     timer.modify(400).unwrap_err();
     assert_eq!(shards.statistics().calls(), 8);
-    assert_eq!(shards.statistics(), statistics([3, 1, 1, 2, 1], 5));
+    assert_eq!(outcomes(&shards), ([3, 1, 1, 2, 1], 5));
+}
+
+/// The delays by their buckets, as (the greatest delay in ns, its count).
+fn delays(shards: &Shards) -> Vec<(u128, u64)> {
+    shards.statistics().delays.buckets().map(|(last, count)| (last.as_nanos(), count)).collect()
+}
+
+#[test]
+fn each_insert_counts_its_delay_from_the_time_of_its_shard() {
+    let host = VirtualHost::new();
+    let shards = Shards::new(2);
+    let [first, second] = [0, 1].map(|number| shards.shard(number).unwrap());
+    first.set_clock(Arc::new(host.monotonic()), Ticks::MILLISECOND);
+    let timer = first.timer(|_| {});
+
+    timer.add(1000).unwrap();
+    let second_away = ((1 << 30) - 1, 1); // From 537 ms to 1.07 s.
+    assert_eq!(delays(&shards), [second_away]);
+    timer.modify_at(1001, 0).unwrap(); // In place.
+    timer.add(5000).unwrap_err();
+    timer.reduce(9000).unwrap();
+    assert_eq!(delays(&shards), [second_away]);
+    host.advance(Duration::from_millis(900));
+    timer.modify(1100).unwrap(); // 200 ms by the clock, though no advance has moved the shard.
+    timer.reduce(1050).unwrap(); // 150 ms.
+    assert_eq!(delays(&shards), [((1 << 28) - 1, 2), second_away]);
+    timer.modify(7).unwrap(); // It has passed.
+    assert_eq!(delays(&shards), [(1, 1), ((1 << 28) - 1, 2), second_away]);
+
+    // The second shard has no clock, and the tick is 1 ns.
+    second.advance(100).unwrap();
+    let locks = shards.statistics().locks;
+    timer.modify_on(1, 1000).unwrap(); // 900 ns from that shard's time, 100 ns from the first's.
+    assert_eq!(shards.statistics().locks, locks + 2);
+    let before = [(1, 1), (1023, 1), ((1 << 28) - 1, 2), second_away];
+    assert_eq!(delays(&shards), before);
+    second.drain_to(0).unwrap(); // No arm.
+    assert_eq!((first.pending(), delays(&shards)), (1, before.into()));
+    timer.modify(900 + (1 << 58)).unwrap(); // 2^64 * 15,625 ns is too long, and is 0 modulo 2^64.
+    assert_eq!(delays(&shards).last(), Some(&(u64::MAX.into(), 1)));
 }
 
 #[test]
@@ -291,14 +334,14 @@ fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_p
         });
         timer.add(3).unwrap();
         for pass in 0..5 {
-            // With a budget, a pass without an end fails the test and does not hang it.
+            // Because of the budget, an endless pass makes the test fail instead of hang.
             let passed = shards.shard(0).unwrap().advance_within(100 + pass, 10).unwrap();
             assert!(passed.complete);
             assert_eq!((passed.delivered, count.load(Ordering::Relaxed) as u64), (1, pass + 1));
             assert_eq!(shards.shard(0).unwrap().next_wake(), Some(100 + pass + 1));
         }
     }
-    // No tick follows the end of time. The pass ends nevertheless.
+    // A pass at the last tick, which has no next tick, ends, too.
     let shards = Shards::new(1);
     let timer = shards.shard(0).unwrap().timer(|firing| {
         firing.timer().modify(u64::MAX).unwrap();
@@ -349,8 +392,8 @@ fn deferrable_timers_wake_nobody() {
     assert_eq!(lazy.cancel(), Was::Pending);
 }
 
-/// A shard has a wheel for each kind of timer. The wheel whose bucket ends first goes first, and
-/// the standard one if both end at one tick.
+/// A shard has a wheel for each kind of timer. The timer whose bucket ends first fires first. If
+/// both buckets end at the same tick, the timer that is not deferrable fires first.
 #[test]
 fn deferrable_and_standard_timers_fire_in_the_order_of_their_buckets() {
     let shards = Shards::new(1);
@@ -458,7 +501,7 @@ fn a_pass_is_alone_on_its_shard() {
     assert_eq!(shards.shard(0).unwrap().advance(20).unwrap(), 1);
 }
 
-/// A payload that decrements the number of living payloads on its drop.
+/// A payload that decrements the count of existing payloads when it is dropped.
 struct Payload(Arc<AtomicUsize>);
 
 impl Payload {
@@ -475,7 +518,7 @@ impl Drop for Payload {
 }
 
 impl Payload {
-    /// Makes a callback that holds a payload.
+    /// Creates a callback that owns a payload.
     fn held(alive: &Arc<AtomicUsize>) -> impl Fn(&SharedFiring<'_>) + Send + Sync + 'static {
         let payload = Self::new(alive);
         move |_| assert!(payload.0.load(Ordering::Relaxed) > 0, "fired after its drop")
@@ -650,7 +693,7 @@ fn handles_and_shards_cross_threads() {
     crosses::<SharedTimer<Geometry<64, 3, 3>>>();
 }
 
-/// A payload that may panic when it is dropped.
+/// A payload that can be set to panic when it is dropped.
 struct Fragile {
     alive: Arc<AtomicUsize>,
     panics: bool,

@@ -1,4 +1,4 @@
-//! How a shard sets its alarm and reads its clock: one thread, exact results.
+//! Single-threaded tests with exact results of how a shard sets its alarm and reads its clock.
 #![cfg(not(loom))]
 
 use core::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use tickwright::time::{Alarm, Clock, Instant, Ticks};
 
 const ALL: usize = usize::MAX;
 
-/// An alarm that notes its settings, in ns.
+/// An alarm that logs the times to which it is set, in ns.
 #[derive(Default)]
 struct Noting(Mutex<Vec<Option<u64>>>);
 
@@ -29,7 +29,7 @@ impl Noting {
         alarm
     }
 
-    /// Returns the settings since the last call.
+    /// Returns the times logged since the last call.
     fn told(&self) -> Vec<Option<u64>> {
         core::mem::take(&mut self.0.lock().unwrap())
     }
@@ -63,7 +63,7 @@ fn it_is_set_when_the_next_wake_becomes_earlier_and_after_every_advance() {
     assert_eq!(alarm.told(), [Some(21)]);
     let _ = shards.shard(0).unwrap().advance_within(21, ALL).unwrap();
     assert_eq!(alarm.told(), [None]);
-    // The timer is due, but a budget of 0 leaves it.
+    // The timer is due, but an advance with a budget of 0 does not take it.
     one.add(21).unwrap();
     let _ = shards.shard(0).unwrap().advance_within(22, 0).unwrap();
     let told = alarm.told();
@@ -187,7 +187,7 @@ fn a_clock_is_looked_at_by_whoever_takes_the_lock_to_arm() {
     timer.modify(1_000_040).unwrap();
     assert_eq!(shards.shard(0).unwrap().now(), 1_000_005);
     timer.cancel();
-    // The timer comes from another shard, which has no clock.
+    // The timer moves to this shard from another shard, which has no clock.
     clock.0.store(2_000_000, Ordering::Relaxed);
     let stranger = quiet(&shards, 1);
     stranger.add_on(0, 2_000_007).unwrap();
@@ -309,7 +309,8 @@ fn ticks_become_instants_and_back() {
     shard.remove_clock();
     assert_eq!(alarm.told(), [], "the ticks are as before");
     assert_eq!((shard.advance(4), alarm.told()), (Ok(1), vec![None]));
-    // The first of these ticks is the clock's last one; for the others no alarm goes off.
+    // The first of these ticks is the last that the clock reaches. For the other ticks the alarm is
+    // stopped.
     for (tick, at) in [(u64::MAX / 10, Some(u64::MAX / 10 * 10)), (u64::MAX / 10 + 1, None), (u64::MAX, None)]
     {
         let _ = shard.advance_within(tick - 2, ALL).unwrap();

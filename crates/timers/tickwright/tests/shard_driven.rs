@@ -1,5 +1,5 @@
-//! A shard whose driver sleeps: the promises of its alarm and its buckets while no thread advances
-//! it.
+//! Tests of a shard whose driver sleeps: its alarm and its bounds on lateness while no thread
+//! advances the shard.
 #![cfg(not(loom))]
 
 use core::time::Duration;
@@ -11,8 +11,8 @@ use tickwright::time::{Alarm, Clock, Instant, Ticks, VirtualHost};
 
 const MINUTE: u64 = 60_000;
 
-/// The shard's clock stands still while its driver sleeps. A caller that passes the present time
-/// still gets a level as fine as a newly armed timer would.
+/// The shard's time does not advance while its driver sleeps. A re-arm by a caller that passes the
+/// current time still gets a level as fine as the level of a newly armed timer.
 #[test]
 fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     let host = VirtualHost::new();
@@ -24,7 +24,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
         let now = driver.ticks().now(host.monotonic().now());
         timer.modify(now + hours * 60 * MINUTE).unwrap();
         assert!(driver.settle());
-        // Most of that delay passes; then the deadline moves to one second from now.
+        // Most of that delay passes, and then the deadline is moved to one second from now.
         host.advance(Duration::from_millis(hours * 60 * MINUTE - 2000));
         assert!(driver.settle());
         let now = driver.ticks().now(host.monotonic().now());
@@ -42,7 +42,7 @@ fn a_re_arm_in_place_under_a_driver_that_sleeps_keeps_the_bound_on_lateness() {
     );
 }
 
-/// An alarm that notes its setting, in ns.
+/// An alarm that stores the time to which it is set, in ns.
 #[derive(Default)]
 struct Bell(Mutex<Option<u64>>);
 
@@ -52,8 +52,8 @@ impl Alarm for Bell {
     }
 }
 
-/// A driver that wakes only at the alarm fires no timer early, and no timer is late by more than
-/// 8/63 of its delay.
+/// If a driver wakes only when the alarm goes off, no timer is early, and no timer is late by more
+/// than 8/63 of its delay.
 #[test]
 fn a_driver_that_looks_only_when_rung_is_never_late() {
     for seed in 1..=200_u64 {

@@ -10,15 +10,17 @@ use tickwright::shard::{ArmError, Busy, Linux, Shards, SharedFiring, SharedTimer
 use tickwright::structures::Geometry;
 
 const SHARDS: usize = 2;
-/// Shard 0 has two owners.
+/// The number of threads that advance shards. Two of them advance shard 0.
 const OWNERS: usize = 3;
 const TIMERS: usize = 24;
 const WORKERS: u64 = 3;
 const OPERATIONS: u64 = if cfg!(miri) { 200 } else { 60_000 };
-/// How many passes over all shards run before the workers stop, however few processors there are.
+/// The workers do not stop before this number of passes over all shards, even if there are few
+/// processors.
 const PASSES: u64 = OPERATIONS / 10;
 
-/// A small generator of random numbers. The schedule supplies the randomness that matters.
+/// A small generator of random numbers. Its quality does not matter, because the schedule of the
+/// threads is random.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +32,7 @@ impl Random {
     }
 }
 
-/// The notes about one timer.
+/// The counts of one timer's events.
 #[derive(Default)]
 struct Book {
     started: AtomicU64,
@@ -71,7 +73,8 @@ fn open<G: WheelGeometry>() -> Books<G> {
 }
 
 impl<G: WheelGeometry> Books<G> {
-    /// Delays of all levels, more often short ones, and some beyond the last level.
+    /// Returns a random delay. All levels occur, shorter delays are more frequent, and some delays
+    /// are beyond the last level.
     fn delay(random: &mut Random) -> u64 {
         let bits = random.below(34);
         random.below(2 << bits)
@@ -81,7 +84,8 @@ impl<G: WheelGeometry> Books<G> {
         let (timer, book) = &self.timers[random.below(TIMERS as u64) as usize];
         let now = self.shards.shard(timer.shard()).unwrap().now();
         let deadline = match random.below(4) {
-            // Deadlines near the present one: such re-arms may stay in the bucket.
+            // A deadline near the current deadline, with which the timer can often stay in its
+            // bucket.
             0 | 1 => timer.deadline().unwrap_or(now).saturating_add(random.below(9)).saturating_sub(4),
             2 => now + Self::delay(random),
             _ => now.saturating_sub(random.below(3)),
@@ -133,8 +137,8 @@ impl<G: WheelGeometry> Books<G> {
                     while steps < OPERATIONS || passes.load(Ordering::Relaxed) < PASSES {
                         self.step(&mut random);
                         steps += 1;
-                        // With few processors a thread would otherwise run thousands of steps
-                        // alone.
+                        // Without this, a thread would run thousands of steps before any other
+                        // thread runs if there are few processors.
                         if random.below(8) == 0 {
                             thread::yield_now();
                         }
@@ -148,8 +152,8 @@ impl<G: WheelGeometry> Books<G> {
                     let mut random = Random(0xD1B5_4A32_D192_ED03 ^ owner as u64);
                     begin.wait();
                     while done.load(Ordering::Acquire) < WORKERS {
-                        // Some passes advance the clock by almost nothing, some by a second, some
-                        // by a month.
+                        // Some passes advance the clock by almost nothing, some by a second, and
+                        // some by a month.
                         let stride = 1 << [0, 3, 6, 12, 22][random.below(5) as usize];
                         let now = self.shards.shard(shard).unwrap().now() + random.below(stride);
                         let budget = if random.below(4) == 0 { 1 } else { usize::MAX };
@@ -186,7 +190,7 @@ impl<G: WheelGeometry> Books<G> {
         let fired: u64 = self.timers.iter().map(|(_, book)| book.fired.load(Ordering::Relaxed)).sum();
         assert!(fired > PASSES / 10, "{fired}: the owners did not get far");
 
-        // Every timer that is left fires, once.
+        // Every timer that is still pending fires exactly once.
         for shard in 0..SHARDS {
             assert!(self.shards.shard(shard).unwrap().advance_within(u64::MAX, usize::MAX).unwrap().complete);
             assert_eq!(
@@ -208,8 +212,8 @@ fn the_books_balance<G: WheelGeometry>() -> Books<G> {
     books
 }
 
-/// The test runs more threads than there are stripes to count in. Later threads take over the
-/// stripes of threads that have ended.
+/// The test runs more threads than the counters have stripes. Later threads take over the stripes
+/// of threads that have ended.
 #[test]
 fn matches_are_counted_exactly() {
     let shards = Shards::new(1);

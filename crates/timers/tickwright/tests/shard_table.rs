@@ -1,4 +1,5 @@
-//! Every operation in every state of a timer: its result, and the state that it leaves.
+//! Tests every operation in every state of a timer: the result of the operation, and the state of
+//! the timer afterwards.
 #![cfg(not(loom))]
 
 use std::sync::mpsc::{Receiver, channel};
@@ -9,15 +10,16 @@ use tickwright::shard::{ArmError, Shards, SharedTimer, TryCancel, Was, WouldDead
 
 /// Columns are states of the timer, as the calling thread sees them:
 ///
-/// - `idle`; `pending` for tick 500 of a shard at 100; `parked` beyond the last level; `due`, left
-///   behind by a budget;
-/// - `own`: called from its callback; `own-armed`: from its callback, which has armed it again for
-///   500; `other`: from another thread meanwhile;
-/// - `dead`: shut down; `gone`: its shards were dropped.
+/// - `idle`; `pending` for tick 500 of a shard at 100; `parked`, with a deadline beyond the last
+///   level; `due`, but not taken because of a budget;
+/// - `own`, if the timer's callback makes the call; `own-armed`, if the callback has armed the
+///   timer again for 500 before the call; `other`, if another thread makes the call while the
+///   callback runs;
+/// - `dead`, if the timer is shut down; `gone`, if its shards were dropped.
 ///
-/// Each cell has the result and the state of the timer afterwards. The results are `ok`, `yes` and
-/// `no` (it was or was not pending), `removed`, `not`, `running`, or an error: `pending!`, `shut!`,
-/// `gone!`, `deadlock!`. The states are `-` idle, `P` pending, `D` dead.
+/// Each cell has the result and the state of the timer afterwards. The results are `ok`, `yes` (it
+/// was pending), `no` (it was not pending), `removed`, `not`, `running`, or an error: `pending!`,
+/// `shut!`, `gone!`, `deadlock!`. The states are `-` (idle), `P` (pending) and `D` (dead).
 const TABLE: &str = "
                idle     pending    parked     due        own         own-armed   other     dead    gone
 add            ok/P     pending!/P pending!/P pending!/P ok/P        pending!/P  ok/P      shut!/D gone!/-
@@ -34,7 +36,7 @@ shutdown       no/D     yes/D      yes/D      yes/D      no/D        yes/D      
 shutdown_sync  no/D     yes/D      yes/D      yes/D      deadlock!/- deadlock!/P no/D      no/D    no/D
 ";
 
-/// The name of a result in the table.
+/// Converts a result to its name in the table.
 trait Word {
     fn word(self) -> &'static str;
 }
@@ -115,8 +117,8 @@ fn noted_in(answer: &Answer) -> String {
     answer.lock().unwrap().clone()
 }
 
-/// Puts a timer into the state, calls the operation, and returns its result with the timer's state
-/// right afterwards.
+/// Brings a timer into the state, and calls the operation. Returns the operation's result, and the
+/// timer's state right after the call.
 fn cell(state: &str, operation: &'static str) -> String {
     let shards = Shards::starting_at(2, 100);
     let answer = Answer::default();
@@ -126,7 +128,8 @@ fn cell(state: &str, operation: &'static str) -> String {
         "own-armed" => Some(true),
         _ => None,
     };
-    // For `other`: the callback reports that it runs, and waits until the test lets it go on.
+    // In the state `other`, the callback reports that it is running, and waits until the test
+    // allows it to go on.
     let (runs, running) = channel::<()>();
     let (go, going) = channel::<()>();
     let going: Mutex<Option<Receiver<()>>> = Mutex::new((state == "other").then_some(going));
@@ -173,8 +176,8 @@ fn cell(state: &str, operation: &'static str) -> String {
                     scope.spawn(|| shards.shard(0).unwrap().advance_within(200, 1).unwrap().delivered);
                 running.recv().unwrap();
                 if operation.ends_with("_sync") {
-                    // The operation waits for the callback, so the test must let the callback go on
-                    // first or meanwhile.
+                    // The operation waits for the end of the callback, so the test must let the
+                    // callback go on before or during the operation.
                     go.send(()).unwrap();
                     note(&timer);
                 } else {

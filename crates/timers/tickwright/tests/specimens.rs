@@ -1,4 +1,5 @@
-//! The specimens: their counts, and how two of them fail. `loom_specimens.rs` has all schedules.
+//! Tests of the specimens: their counts, and how two of them fail. `loom_specimens.rs` tests them
+//! in all schedules.
 #![cfg(not(loom))]
 
 #[path = "specimens/shard.rs"]
@@ -16,7 +17,7 @@ use std::thread;
 
 use shard::{AlwaysRequeue, AsPosted, IndexUnderLock, Rearm, Shard, Statistics, Timer, UnderLock};
 
-/// Counts of the same six calls, for each way.
+/// Makes the same six calls for each way to re-arm, and returns the counts.
 fn counted<W: Rearm>() -> Statistics {
     let shard = Shard::<W>::new();
     let timer = shard.timer(|_, _| {}).unwrap();
@@ -72,8 +73,8 @@ fn a_timer_that_is_due_is_re_armed_by_two_ways_and_fires_early_by_two() {
     }
 }
 
-/// Some threads re-arm and cancel while another advances. Every timer that was started must have
-/// fired, been canceled, or be pending.
+/// Some threads re-arm and cancel timers while another thread advances the shard. Every timer that
+/// was started must have fired, been canceled, or be pending.
 fn the_books_balance<W: Rearm>() {
     const TIMERS: usize = 8;
     const OPERATIONS: u64 = 20_000;

@@ -1,5 +1,5 @@
-//! Checks what the kernel was asked for, as `/proc` reports it. Three settings are checked: the
-//! clock, close on exec, and the flag by which the kernel reports a step of the wall clock.
+//! Checks with `/proc` how a timerfd was created and set. Three settings are checked: the clock,
+//! close on exec, and the flag with which the kernel reports a step of the wall clock.
 #![cfg(all(target_os = "linux", not(any(loom, tickwright_kqueue))))]
 
 use core::time::Duration;

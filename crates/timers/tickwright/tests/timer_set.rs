@@ -1,4 +1,5 @@
-//! The set on the virtual clock: grids, policies, slack, steps of the wall, and suspends.
+//! Tests of a timer set on the virtual clock: grids, policies, slack, steps of the wall clock, and
+//! suspends.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -20,8 +21,8 @@ fn exact() -> impl Iterator<Item = Structure> {
     Structure::all().into_iter().filter(Structure::is_exact)
 }
 
-/// Runs one pass and returns (payload, due in s, overruns) of each timer that ran. It arms all of
-/// these timers again.
+/// Runs one pass, and arms all timers that ran again. Returns (payload, due time in s, overruns) of
+/// each timer that ran.
 fn pass(set: &mut TimerSet<&'static str>) -> Vec<(&'static str, u64, u64)> {
     set.begin_pass();
     let mut ran = Vec::new();
@@ -64,8 +65,8 @@ fn each_policy_does_what_its_table_says() {
     }
 }
 
-/// A timer that was due at 20 runs at 23, late by less than a period. The grid stays, except for
-/// the policy without a grid.
+/// A timer that was due at 20 runs at 23, which is late by less than a period. The grid stays,
+/// except with the policy that has no grid.
 #[test]
 fn no_period_was_missed() {
     for (missed, next) in [
@@ -85,9 +86,8 @@ fn no_period_was_missed() {
     }
 }
 
-/// The rule of libevent: the timer is next due one period after it was due. If that is before now,
-/// it is due one period after now. Now is the moment at which the run begins, and not that at which
-/// it ends.
+/// Follows libevent: a timer is next due one period after its previous due time. If that time has
+/// passed when the run begins, the timer is due one period after the beginning of the run.
 #[test]
 fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let host = VirtualHost::new();
@@ -95,8 +95,8 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     let timing = Timing::after(secs(100)).every(secs(100)).missed(Missed::Persist);
     let id = set.add(timing, &Site::here("t"), "t").unwrap();
     let mut now = 0;
-    // The columns: the time of the run, how long it takes, the overruns, and the next due time. At
-    // 400 the next due time is exactly now, so no period was missed.
+    // The columns are the time of the run, the length of the run, the overruns, and the next due
+    // time. At 400 the next due time is exactly the time of the run, so no period was missed.
     for (at, takes, overruns, next) in [
         (103, 0, 0, 200),
         (250, 0, 0, 300),
@@ -118,8 +118,8 @@ fn a_persistent_timer_keeps_its_grid_until_it_misses() {
     }
 }
 
-/// A timer without a period of its own that asks to run again does so after its delay, and keeps
-/// its policy.
+/// If a timer without a period asks to run again, it runs after its delay, and its policy still
+/// applies.
 #[test]
 fn policies_without_a_period() {
     for (missed, next, overruns) in [
@@ -173,7 +173,7 @@ fn a_timer_armed_in_a_pass_waits_for_the_next() {
         for _ in 0..5 {
             let ran: Vec<_> = pass(&mut set).into_iter().map(|(name, ..)| name).collect();
             assert_eq!(ran, ["a", "b"], "{structure}: each once, in order");
-            // A wheel may round the due time up to the next tick.
+            // A wheel can round the due time up to the next tick.
             host.advance(Duration::from_millis(10));
         }
         assert_eq!(set.statistics().fired, 10);
@@ -273,14 +273,15 @@ fn a_periodic_timer_by_the_wall_runs_once_after_a_step_forward_and_comes_nearer_
     host.advance(secs(10));
     assert_eq!(pass(&mut set), [("t", 10, 0)]);
     host.step_wall(53 * SECOND as i64);
-    // The wall shows 63: 20 is due, and 30 to 60 were missed.
+    // The wall clock shows 63, so the timer was due at 20, and missed 30 to 60.
     assert_eq!(pass(&mut set).iter().map(|ran| ran.2).collect::<Vec<_>>(), [4]);
     assert_eq!(set.timeout(), Some(secs(7)));
     host.step_wall(-1000 * SECOND as i64);
     assert_eq!(set.timeout(), Some(secs(7)), "the grid goes on from there");
 }
 
-/// The wall goes back by whole periods: the next run is a period away, and not at once.
+/// The wall clock is set back by a whole number of periods. The next run is one period later, and
+/// not at once.
 #[test]
 fn a_grid_by_the_wall_that_is_set_back_to_a_point_of_the_grid_waits_a_period() {
     let host = VirtualHost::new();
@@ -290,7 +291,7 @@ fn a_grid_by_the_wall_that_is_set_back_to_a_point_of_the_grid_waits_a_period() {
     host.advance(secs(100));
     assert_eq!(pass(&mut set), [("t", 100, 0)]);
     assert_eq!(set.timeout(), Some(secs(10)));
-    // The wall shows 80, and the timer is due at 110: three periods.
+    // The wall clock shows 80, and the timer is due at 110, which is three periods later.
     host.step_wall(-20 * SECOND as i64);
     assert_eq!(set.timeout(), Some(secs(10)));
     assert_eq!(pass(&mut set), []);
@@ -332,8 +333,8 @@ fn a_clock_without_a_wall_refuses_times_by_it() {
     assert_eq!((set.statistics().timers, set.check()), (0, Ok(())));
 }
 
-/// Class 20: at any phase of a tick, a timer with a delay of `d` does not run before `d` has
-/// passed. It runs less than a tick later.
+/// Wherever in a tick a timer with a delay of `d` is armed, it does not run before `d` has passed,
+/// and it runs less than a tick after that.
 #[test]
 fn after_the_delay_it_runs_at_every_phase_of_a_tick() {
     for structure in exact() {
@@ -373,7 +374,7 @@ fn every_deadline_is_ordinary() {
                 .unwrap();
         }
         host.advance(secs(1));
-        // With that much slack, the structure chooses the tick.
+        // With that much slack, the tick depends on the structure.
         let _ = pass(&mut set);
         host.advance(Duration::MAX);
         let _ = pass(&mut set);
@@ -397,7 +398,7 @@ fn a_kept_timer_goes_through_its_states() {
     set.begin_pass();
     let due = set.take().unwrap();
     assert_eq!(state(&set), Some(State::Running));
-    // The timer is cancelled and armed again while it runs: the last call counts.
+    // The timer is cancelled and armed again while it runs. The last call is effective.
     assert_eq!(set.cancel(id), Cancelled::Running { here: true });
     assert_eq!(set.cancel(id), Cancelled::Running { here: true });
     set.start(id, Timing::after(secs(2))).unwrap();
@@ -420,7 +421,7 @@ fn finishing_what_does_not_run_changes_nothing() {
 }
 
 /// The wall clock makes small steps, each too small to insert the timers again. The timer is
-/// inserted by an offset below the noted one, and runs by an offset above it.
+/// inserted with an offset below the recorded offset, and runs with an offset above it.
 #[test]
 fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     const MS: i64 = 1_000_000;
@@ -453,7 +454,8 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
                 while !run(&mut set) {
                     host.advance(Duration::from_nanos(10_000));
                 }
-                // The lateness is at most 1 ms by the wall, unless the step alone leaps farther.
+                // By the wall clock, the lateness is at most 1 ms, unless a single step is longer
+                // than that.
                 let late = wall() - due;
                 assert!((0..=MS.max(on - back)).contains(&late), "back {back}, on {on}: {late} ns late");
             }
@@ -461,7 +463,7 @@ fn timers_by_the_wall_are_at_most_a_millisecond_late() {
     }
 }
 
-/// Runs a pass that arms no timer again.
+/// Runs a pass, and arms no timer again.
 fn finished(set: &mut TimerSet<&'static str>) -> Vec<&'static str> {
     set.begin_pass();
     let mut ran = Vec::new();
@@ -496,7 +498,7 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         let clock = CountedClock(host.real_time(), Arc::clone(&reads));
         let mut set = TimerSet::new(Settings::new().structure(structure).clock(clock));
         let base = set.now();
-        // The instant is 3 s old when the timer is armed with it.
+        // The timer is armed with an instant that is 3 s in the past.
         host.advance(secs(3));
         let before = reads.load(Ordering::Relaxed);
         let id = set.add(Timing::since(base, secs(10)), &Site::here("add"), "add").unwrap();
@@ -504,7 +506,7 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         set.start(kept, Timing::since(base, secs(20))).unwrap();
         set.start(id, Timing::since(base, secs(5))).unwrap();
         let read = reads.load(Ordering::Relaxed) - before;
-        // The lateness of a granular structure counts from now.
+        // The lateness of a granular structure counts from the current time, which must be read.
         assert_eq!(read, if structure.is_exact() { 0 } else { 3 }, "{structure}");
         assert_eq!(set.find(id).unwrap().due, base + secs(5), "{structure}");
         assert_eq!(set.find(id).unwrap().period, secs(5), "again means after the delay: {structure}");
@@ -513,7 +515,7 @@ fn a_delay_since_a_given_time_reads_no_clock_and_is_never_early_by_that_time() {
         host.advance(secs(40));
         assert_eq!(finished(&mut set), ["add", "kept"], "{structure}");
 
-        // The set looks at the wall while timers by the wall are pending.
+        // The set reads the wall clock while timers that follow it are pending.
         set.add(Timing::at(When::Wall(secs(1000))), &Site::here("wall"), "wall").unwrap();
         let before = reads.load(Ordering::Relaxed);
         set.start(kept, Timing::since(base, secs(60))).unwrap();

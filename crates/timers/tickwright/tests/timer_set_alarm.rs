@@ -1,6 +1,5 @@
-//! The alarm of a set must never be later than the set's first timer. That must hold
-//! whatever the queue reports about its head, and whichever thread was notified of a step of the
-//! wall clock.
+//! Tests that the alarm of a timer set is never later than its first timer, whatever the queue
+//! reports about its head, and whichever thread is notified of a step of the wall clock.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -44,7 +43,7 @@ fn the_alarm_is_never_later_than_the_first_timer() {
     assert!(late.is_empty(), "{late:#?}");
 }
 
-/// Shows the effect: if the alarm is too late, the driver sleeps past the timer.
+/// A driver thread runs a wheel. If the alarm were too late, the driver would sleep past the timer.
 #[test]
 fn a_driver_thread_runs_a_wheel_in_time() {
     let host = VirtualHost::new();
@@ -70,8 +69,8 @@ fn a_driver_thread_runs_a_wheel_in_time() {
     assert_eq!(scheduler.find(soon), None, "it is two hours late, and the driver sleeps");
 }
 
-/// A driver is notified of a step while another thread runs the queue, so it is refused as busy.
-/// The other thread must then look at the wall.
+/// A driver is notified of a step while another thread runs the queue, so the driver's run is
+/// refused. The other thread must then read the wall clock.
 #[test]
 fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     use core::sync::atomic::{AtomicUsize, Ordering};
@@ -113,7 +112,8 @@ fn a_step_that_is_heard_of_while_busy_is_not_lost() {
     assert_eq!(fired.load(Ordering::SeqCst), 1, "a day late by the wall, and the driver sleeps");
 }
 
-/// The same, but the wall clock stepped before the set got its alarm.
+/// Like `a_step_that_is_heard_of_while_busy_is_not_lost`, but the wall clock is stepped before the
+/// set gets its alarm.
 #[test]
 fn a_step_before_the_alarm_was_given_is_not_lost() {
     use tickwright::scheduler::When;

@@ -1,4 +1,5 @@
-//! What a set reports about itself: passes, memory, and a lack of memory.
+//! Tests of what a timer set reports: the number of passes, the size of its memory, and a lack of
+//! memory.
 
 use core::time::Duration;
 
@@ -29,9 +30,9 @@ fn memory_grows_with_the_timers() {
     assert!(full >= empty + 1000 * 32, "{empty} bytes empty, {full} with 1000 payloads of 32");
 }
 
-/// The callback is plain and has 8 bytes of data: the entry and the generation take 48 bytes, the
-/// structure at most 24. A reservation of `fixed-delay` holds a record of 24 bytes and a heap entry
-/// of 16 bytes for each timer.
+/// With a plain callback that has 8 bytes of data, the set takes 48 bytes per timer, and the
+/// structure takes at most 24 bytes. The exception is `fixed-delay`, which reserves a record of 24
+/// bytes and a heap entry of 16 bytes for each timer.
 #[test]
 fn a_timer_takes_at_most_72_bytes() {
     for structure in Structure::all() {

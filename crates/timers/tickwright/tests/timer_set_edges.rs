@@ -1,5 +1,5 @@
-//! Extreme inputs, counts, clocks that misbehave, and user code that panics when the set calls
-//! it.
+//! Tests of a timer set with extreme inputs, clocks that misbehave, and user code that panics when
+//! the set calls it.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -13,8 +13,8 @@ use tickwright::time::{Clock, Instant, VirtualHost};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A timer for the last date of the wall, at the end of the steady timeline, while the wall is
-/// behind.
+/// The timer is due at the last date of the wall clock, and at the end of the steady timeline,
+/// while the wall clock is behind.
 #[test]
 fn a_pass_at_the_end_of_time_ends() {
     let (sender, receiver) = mpsc::channel();
@@ -53,7 +53,7 @@ fn a_refused_add_counts_nothing() {
     assert_eq!((set.statistics().high_water, set.sites().unwrap().len()), (0, 0));
 }
 
-/// An origin is the user's code, so it may panic.
+/// An origin is user code, so it can panic.
 #[test]
 fn an_origin_that_panics_leaves_the_scheduler_whole() {
     struct Bad;
@@ -76,8 +76,8 @@ fn an_origin_that_panics_leaves_the_scheduler_whole() {
     assert_eq!(scheduler.report().statistics.timers, 0, "a slot is lost for ever");
 }
 
-/// After the wall was set back, a grid goes on within one period. That holds even for a timer that
-/// was popped ahead of the next pass.
+/// After the wall clock was set back, a timer on a grid runs within one period, even if it was
+/// already popped for the next pass.
 #[test]
 fn the_one_held_ahead_goes_with_the_wall() {
     let host = VirtualHost::starting_at(Instant::ZERO, 5_000 * SECOND as i64);
@@ -102,7 +102,7 @@ fn the_one_held_ahead_goes_with_the_wall() {
     assert!(left <= Duration::from_secs(10), "it comes in {left:?}");
 }
 
-/// Without such looks a poll loop sleeps through steps and suspends.
+/// If a poll loop did not read such a clock regularly, it would sleep through steps and suspends.
 #[test]
 fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     struct Jumps;
@@ -126,8 +126,9 @@ fn a_poll_loop_is_told_to_look_at_a_clock_that_may_jump() {
     assert!(scheduler.timeout_ms() <= 1000, "{} ms", scheduler.timeout_ms());
 }
 
-/// A cancel during a run keeps the timer from running again. A second cancel, which waits for the
-/// run, must still report that. Otherwise a count of references would leak.
+/// A cancel during a run prevents the timer from running again. A second cancel, which waits for
+/// the end of the run, must still report the suppression, because its caller releases the timer's
+/// reference.
 #[test]
 fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     use std::sync::{Arc, Barrier};
@@ -158,7 +159,7 @@ fn who_waits_after_an_async_cancel_hears_that_it_was_suppressed() {
     assert!(matches!(found, Cancelled::Finished { suppressed: true } | Cancelled::NotFound), "{found:?}");
 }
 
-/// Tests a clock that goes back.
+/// Tests a clock that runs backwards.
 #[test]
 fn a_clock_that_goes_back_runs_nothing_early_nor_twice() {
     use core::sync::atomic::{AtomicU64, Ordering};
@@ -192,7 +193,8 @@ fn a_due_time_is_never_after_now() {
     let host = VirtualHost::starting_at(Instant::ZERO, 0);
     let mut set = TimerSet::new(Settings::new().clock(host.real_time()));
     set.add(Timing::at(When::Wall(Duration::from_secs(3600))), &Site::here("other"), ()).unwrap();
-    // The wall is slewed by less than a step, and a grid by the wall goes on.
+    // The wall clock is slewed by less than a step, and a grid that follows the wall clock
+    // continues.
     host.step_wall(900_000);
     set.add(
         Timing::at(When::Wall(Duration::from_secs(10)))
@@ -208,7 +210,7 @@ fn a_due_time_is_never_after_now() {
     assert!(due.due <= due.now, "due {:?}, now {:?}", due.due, due.now);
 }
 
-/// A clock is the user's code, too. After a panic of the clock the scheduler goes on.
+/// A clock is user code, too. After a panic of the clock, the scheduler continues to work.
 #[test]
 fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     use core::sync::atomic::{AtomicBool, Ordering};
@@ -229,7 +231,7 @@ fn a_clock_that_panics_once_does_not_block_the_scheduler() {
     assert!(scheduler.shutdown().is_ok());
 }
 
-/// A thread that waits for a callback goes on when the callback panics.
+/// A thread that waits for the end of a callback continues when the callback panics.
 #[test]
 fn who_waits_for_a_callback_that_panics_goes_on() {
     use std::sync::{Arc, Barrier};

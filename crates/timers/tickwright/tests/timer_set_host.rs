@@ -1,5 +1,5 @@
-//! The host tick: deferred while urgent work runs, last among the timers of its tick, late and
-//! never lost.
+//! Tests of the host tick: it is deferred while urgent work runs, comes last among the timers of
+//! its tick, and can be late but is never lost.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use tickwright::time::{Alarm, Instant, VirtualHost};
 
 const MS: u64 = 1_000_000;
 
-/// The instant `ms` milliseconds after the clock's origin.
+/// Returns the instant `ms` milliseconds after the clock's origin.
 fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
@@ -28,7 +28,7 @@ struct Machine {
     tick: TimerId,
 }
 
-/// Makes a set with a host tick on a grid of 10 ms.
+/// Creates a set with a host tick on a grid of 10 ms.
 fn machine(structure: Structure, missed: Missed) -> Machine {
     let host = VirtualHost::new();
     let settings = Settings::new().clock(host.monotonic()).structure(structure).tick(ms(1));
@@ -48,7 +48,7 @@ impl Machine {
         self.host.advance(Duration::from_millis(ms));
     }
 
-    /// Runs one pass, and returns the timers that ran, with their overruns.
+    /// Runs one pass. Returns the timers that ran, each with its overruns.
     fn pass(&mut self) -> Vec<(&'static str, u64)> {
         let mut ran = Vec::new();
         self.set.begin_pass();
@@ -93,7 +93,7 @@ fn deferred_while_urgent_work_runs_and_delivered_late() {
     }
 }
 
-/// This covers the wheels, too, whose timers may be late anyway.
+/// This also covers the wheels, whose timers can be late anyway.
 #[test]
 fn no_structure_loses_it() {
     for structure in Structure::all() {
@@ -142,7 +142,8 @@ fn of_those_due_in_its_tick_it_runs_last_in_whichever_order_they_were_armed() {
         m.add(11, "later");
         m.advance(20);
         assert_eq!(m.pass(), [("after", 0), ("tick", 1), ("later", 0)], "{structure}: armed first");
-        // The host tick is armed for 30 again; these timers were armed earlier or later than that.
+        // The host tick is armed again for 30. Some of these timers are armed before that, and the
+        // others after it.
         m.add(10, "x");
         m.add(10, "y");
         m.advance(10);
@@ -176,7 +177,7 @@ fn cancelled_while_deferred_it_is_gone() {
         assert_eq!((m.set.check(), m.set.host()), (Ok(()), None), "{structure}");
         m.set.end_urgent();
         assert_eq!((m.set.timeout(), m.pass()), (None, vec![]), "{structure}");
-        // The set has no host tick now, so another timer may become it.
+        // The set has no host tick now, so another timer can become the host tick.
         let next = m.add(10, "tick");
         assert_eq!(m.set.set_host(next), Ok(()), "{structure}");
     }
@@ -230,8 +231,8 @@ fn armed_anew_from_its_own_callback() {
         m.set.end_urgent();
         m.set.begin_pass();
         let due = m.set.take().unwrap();
-        // The callback arms the tick for now, and then urgent work begins, so the tick does not run
-        // again in this pass, and waits in the next.
+        // The callback arms the host tick for the current time, and then urgent work begins. The
+        // host tick therefore does not run again in this pass, and must wait in the next pass.
         m.set.start(due.id, Timing::at(When::At(Instant::ZERO)).every(ms(10)).missed(Missed::Skip)).unwrap();
         m.set.begin_urgent();
         m.set.finish(due.id, due.payload, Next::Done);
@@ -243,7 +244,7 @@ fn armed_anew_from_its_own_callback() {
     }
 }
 
-/// Urgent work ends at 47; the tick has been deferred since 10, on a grid of 10.
+/// Urgent work ends at 47. The host tick has a grid of 10, and has been deferred since 10.
 #[test]
 fn a_long_deferral_counts_by_the_policy() {
     for structure in exact() {
@@ -347,8 +348,8 @@ fn a_guard_holds_the_host_tick_of_a_scheduler_back() {
 }
 
 proptest! {
-    /// Whatever happens in between, runs and overruns together are the periods that have passed.
-    /// Other timers are never late because of the host tick.
+    /// Whatever happens in between, the number of runs plus the number of overruns is the number of
+    /// periods that have passed. The host tick never makes other timers late.
     #[test]
     fn never_lost(
         structure in 0usize..6,

@@ -1,5 +1,5 @@
-//! Random operations on the set. After each one the test runs the set's own check, and
-//! checks its counts and its alarm.
+//! Makes random operations on a timer set. After each operation, the test runs the set's own check,
+//! and checks the set's counts and its alarm.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Passes: their order, and that no timer starves, even if others are always armed for now or for
-//! the past.
+//! Tests of passes: the order in which timers run, and that no timer starves, even if other timers
+//! are always armed for the current time or for the past.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ fn each(mut test: impl FnMut(Structure) -> Result<(), String>) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// A burst that is far behind, and another due timer beside it.
+/// One timer with the policy `Burst` has missed many periods, and another timer is due.
 #[test]
 fn a_burst_far_behind_does_not_hold_others_back() {
     each(|structure| {
@@ -145,8 +145,8 @@ fn the_pass_counter_comes_round_unseen() {
     assert!(set.take().is_some(), "due, armed 65536 passes ago, and not taken");
 }
 
-/// A timer that is armed for the past goes behind all timers that are due now, even if this pass
-/// takes it first.
+/// A timer that is armed for the past during a pass comes after all timers that are due now, even
+/// if the queue returns it first.
 #[test]
 fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     each(|structure| {
@@ -172,8 +172,8 @@ fn one_held_ahead_and_armed_for_the_past_does_not_end_the_pass_early() {
     });
 }
 
-/// A callback takes long and adds a timer. Timers that become due meanwhile belong to the next
-/// pass, even if the add moves the queue's clock.
+/// A callback runs for a long time and adds a timer. Timers that become due during the callback run
+/// in the next pass, even if the add advances the queue's `now`.
 #[test]
 fn what_becomes_due_in_a_pass_waits_for_the_next() {
     each(|structure| {
@@ -205,7 +205,8 @@ fn what_becomes_due_in_a_pass_waits_for_the_next() {
     });
 }
 
-/// The timer is pending until then, and can be cancelled and re-armed like any other.
+/// A timer that waits for the next pass is pending until then, and can be cancelled and re-armed
+/// like any other timer.
 #[test]
 fn what_waits_for_the_next_pass_can_be_cancelled_and_armed() {
     each(|structure| {

@@ -1,5 +1,6 @@
-//! How much work an operation of a scheduler takes, counted in looks at timers. The tests count the
-//! work of a poll loop at each turn, and the work under the lock.
+//! Tests of how much work an operation of a scheduler takes, measured by how often it reads a
+//! timer's record. The tests count the work of each turn of a poll loop, and the work under the
+//! lock.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -12,18 +13,18 @@ use tickwright::{CoarseWheel, HeadChange, Order, Reject, Tick, Violation, Wheel}
 
 thread_local! {
     static LOOKS: Cell<usize> = const { Cell::new(0) };
-    /// The greatest number of looks in one pop.
+    /// The greatest number of record reads in one pop.
     static MOST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns the number of looks that `act` takes.
+/// Returns how many records `act` reads, and its result.
 fn looks<R>(act: impl FnOnce() -> R) -> (usize, R) {
     let before = LOOKS.get();
     let result = act();
     (LOOKS.get() - before, result)
 }
 
-/// A family that counts its looks at timers.
+/// A family that counts how often it reads a timer's record.
 struct Counted<F>(F);
 
 impl<F: Family> Family for Counted<F> {
@@ -165,7 +166,8 @@ fn nothing() -> Plain<()> {
     Plain::new((), |(), _| Next::Done)
 }
 
-/// Time-outs of a minute, re-armed in turn: the earliest timer is always the next one to move.
+/// Time-outs of a minute are re-armed one after the other, so the earliest timer is always the next
+/// one to move.
 #[test]
 fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
     const N: u64 = 100_000;
@@ -194,14 +196,16 @@ fn what_a_poll_loop_asks_does_not_grow_with_the_timers() {
                 host.advance(Duration::from_nanos(10_000_000_000 / N));
             }
             let mean = sum as f64 / (2 * N) as f64;
-            // A pass that enters a bucket moves the bucket's timers, once for each bucket.
+            // A pass that enters a bucket moves the timers of the bucket. This happens only once
+            // for each bucket.
             assert!(mean < 50.0, "{structure}, alarm {alarm}: {mean} looks, at most {most}");
             assert!(alarm || most < 50, "{structure}: {most} looks");
         }
     }
 }
 
-/// A time-out that is too short is corrected by a pass that finds nothing due.
+/// If a time-out is too short, the next pass finds no due timer, and the following time-out is
+/// right.
 #[test]
 fn a_loop_that_waits_and_runs_does_not_spin() {
     for structure in Structure::all() {
@@ -225,8 +229,8 @@ fn a_loop_that_waits_and_runs_does_not_spin() {
     }
 }
 
-/// A pass enters a bucket full of timers to find one callback. No pop may look at more than a
-/// bounded number of them.
+/// A pass must search a full bucket to find one due timer. A single pop is allowed to read only a
+/// bounded number of timers.
 #[test]
 fn the_lock_is_not_held_for_a_whole_bucket() {
     const N: u64 = 20_000;

@@ -7,7 +7,7 @@ struct Old {
     a: u64,
 }
 
-/// The next version after `Old`. The library has this version.
+/// The struct in the version after `Old`, which is the library's version.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ours {
@@ -16,7 +16,7 @@ struct Ours {
     b: u64,
 }
 
-/// The version after `Ours`.
+/// The struct in the version after `Ours`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct New {
@@ -102,7 +102,8 @@ fn initializing_sets_defaults_and_zeros() {
     assert_eq!(large, New { size: size_of::<New>(), a: 7, b: 8, c: 0 });
 }
 
-/// A size that is not a multiple of the alignment was never set, because no struct has such a size.
+/// If the size is not a multiple of the alignment, the caller has not set it, because no struct has
+/// such a size.
 #[test]
 fn a_size_that_no_struct_has_is_refused() {
     for size in [size_of::<Ours>() + 1, size_of::<Ours>() - 1, 33, MOST - 3] {

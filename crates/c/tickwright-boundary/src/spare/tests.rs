@@ -4,7 +4,7 @@ fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes, 8).unwrap()
 }
 
-/// The number of spare blocks of the calling thread.
+/// Returns the number of spare blocks of the calling thread.
 fn spares() -> usize {
     let (mut count, mut at) = (0, SPARES.get());
     while let Some(spare) = NonNull::new(at) {

@@ -11,7 +11,7 @@ use tickwright_boundary::spare::covered;
 use crate::handle::{Driver, tw_sched, with};
 use crate::scheduler::system_clock;
 
-/// The descriptor of the scheduler. The first call makes it.
+/// Returns the descriptor of the scheduler, which the first call creates.
 pub(super) fn of(sched: &tw_sched) -> Result<c_int, c_int> {
     let mut driver = sched.driver();
     match &*driver {
@@ -20,7 +20,7 @@ pub(super) fn of(sched: &tw_sched) -> Result<c_int, c_int> {
         Driver::None => {}
     }
     let clock = system_clock(sched.clock).ok_or(code::UNSUPPORTED)?;
-    // The descriptor, its lock, and the alarm.
+    // The blocks are for the descriptor's lock and the alarm.
     let fd = covered(&[(6, 512)], || TimerFd::new(clock).map(Arc::new))?.map_err(|error| system(&error))?;
     let number = fd.as_raw_fd();
     with!(sched, scheduler => scheduler.set_alarm(Some(Arc::clone(&fd) as Arc<dyn Alarm>)));
@@ -38,7 +38,7 @@ pub(super) fn acknowledge(sched: &tw_sched) -> Result<c_int, c_int> {
     }
 }
 
-/// Converts an error of the system into a code.
+/// Converts an error of the operating system to a code.
 fn system(error: &std::io::Error) -> c_int {
     error.raw_os_error().map_or(code::INVALID, |number| -number)
 }

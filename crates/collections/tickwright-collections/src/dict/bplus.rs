@@ -1,4 +1,4 @@
-//! `BPlusDict`: the dictionary over a B+ tree, in safe code only.
+//! `BPlusDict`: the dictionary over a B+ tree, without unsafe code.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,8 @@ use tickwright_nodes::Record;
 use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Columns as _, Idx};
 
-/// The leaf where a live cell's entry stands. A free cell names the next free cell.
+/// The record of a cell. In a live cell it is the leaf that contains the cell's entry; in a free
+/// cell it is the next free cell.
 #[derive(Debug)]
 struct InLeaf(Option<Idx>);
 
@@ -44,8 +45,8 @@ impl<T> Home for Cells<InLeaf, T> {
     }
 }
 
-/// A dictionary that owns its objects, over a B+ tree: the keys are adjacent in wide nodes, which
-/// come from a pool.
+/// A dictionary over a B+ tree, which owns its objects. Keys are adjacent in wide nodes, which come
+/// from a pool.
 ///
 /// ```
 /// use tickwright_collections::{BPlusDict, By, DictError, Dictionary};
@@ -59,40 +60,41 @@ impl<T> Home for Cells<InLeaf, T> {
 /// # Ok::<(), DictError>(())
 /// ```
 ///
-/// [`rekeyed`](Dictionary::rekeyed) has one more error: [`DictError::Full`], when the entry has to
-/// move and its new leaf cannot be split. That entry and all others then stay where they were, and
-/// `check` returns [`Violation::Order`] until you change the key back, or free nodes and call
-/// `rekeyed` again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move among n entries
-/// is refused.
+/// [`rekeyed`](Dictionary::rekeyed) has one more error here: [`DictError::Full`], when the entry
+/// has to move and its new leaf cannot be split. In that case all entries stay where they were, and
+/// `check` returns [`Violation::Order`] until you change the key back, or remove entries to free
+/// nodes and call `rekeyed` again. In a pool of [`nodes_for(n)`](Self::nodes_for) nodes, no move
+/// among n entries is refused.
 ///
 /// A search for a key reads only the nodes. The object is in a cell, as in a
-/// [`SlabDict`](super::SlabDict), and the cell records its leaf. The pool has a fixed number of
-/// nodes, or grows. When the pool is exhausted, an insert returns [`DictError::Full`] before it has
-/// changed anything.
+/// [`SlabDict`](super::SlabDict), and the cell records the leaf of its entry. The pool of nodes
+/// either grows or has a fixed size. If the pool has too few nodes for an insert, the insert
+/// returns [`DictError::Full`] and changes nothing.
 ///
-/// Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. The `Ord` of these copies
-/// is the order of the dictionary.
+/// Keys are copied into nodes, so this dictionary needs a [`PlainKey`]. The `Ord` of the copied
+/// keys is the order of the dictionary.
 ///
 /// # Invariants
-/// 1. All leaves are equally deep, and each node but the root has 15 to 30 keys
-///    ([`Violation::Balance`]). A node is a child of its `up`, and nodes of a level are linked in
-///    order in both directions ([`Violation::BackLink`]). The ends and the root match the tree
-///    ([`Violation::Head`]).
-/// 2. Keys ascend. A *fence* is a key of an inner node: no key to its left is greater, and no key
-///    below it is less ([`Violation::Order`]). Equals stand in the order of their arrival, because
-///    an insert places an entry after its equals.
-/// 3. The key in the leaf is the key of the object: `check` returns [`Violation::Order`] if the
-///    latter was changed without [`Dictionary::rekeyed`]. The object's cell names the leaf
-///    ([`Violation::Position`]).
-/// 4. Each entry is linked once ([`Violation::Count`]); all nodes are in the tree or on the free
-///    list ([`Violation::Storage`]).
+/// 1. All leaves are equally deep, and each node except the root has 15 to 30 keys
+///    ([`Violation::Balance`]). A node is a child of its `up`, and the nodes of a level are a
+///    doubly linked list in order ([`Violation::BackLink`]). `root`, `first` and `last` match the
+///    tree ([`Violation::Head`]).
+/// 2. Keys ascend. A *fence* is a key of an inner node: no key to the left of the fence is greater
+///    than the fence, and no key below the fence is less ([`Violation::Order`]). Entries with equal
+///    keys are in the order of their arrival, because an insert places an entry after the entries
+///    with an equal key.
+/// 3. The key in the leaf equals the key of the object. If the object's key was changed without
+///    [`Dictionary::rekeyed`], `check` returns [`Violation::Order`]. The object's cell names the
+///    leaf ([`Violation::Position`]).
+/// 4. Each entry is linked exactly once ([`Violation::Count`]). Each node is in the tree or on the
+///    free list ([`Violation::Storage`]).
 ///
 /// # Costs
-/// Comparisons cost as in the trees of the [dictionary](Dictionary). However, a search visits at
-/// most log15 n nodes instead of log2 n. An insert or removal moves up to 30 keys in each node that
-/// it changes. Hints are verified but not used. A step to a neighbor takes O(1), and mostly stays
-/// in one leaf. A node takes 30 keys plus 136 bytes, rounded up to whole cache lines. At least half
-/// of its keys are in use.
+/// The number of comparisons is as in the binary trees of the [dictionary](Dictionary), but a
+/// search visits at most log15 n nodes instead of log2 n. An insert or removal moves up to 30 keys
+/// in each node that it changes. Hints are verified but not used. A step to a neighbor takes O(1),
+/// and usually stays in the same leaf. A node takes the size of 30 keys plus 136 bytes, rounded up
+/// to whole cache lines. At least half of the keys of each node except the root are in use.
 ///
 /// # References
 /// - Bayer & McCreight, Acta Informatica 1972
@@ -110,9 +112,9 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         Self { index: Index { order, tree: Tree::new(), nodes: Cells::new(0) } }
     }
 
-    /// Creates an empty dictionary with a pool of n nodes, and room for 30 entries in each. It
-    /// allocates only in this call: an insert that needs one more node is refused with
-    /// [`DictError::Full`].
+    /// Creates an empty dictionary with a pool of `nodes` nodes and room for 30 entries per node.
+    /// The dictionary allocates only in this call. If an insert needs more nodes than the pool has,
+    /// it is refused with [`DictError::Full`].
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the pool cannot be allocated.
@@ -123,12 +125,13 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     }
 
     /// Returns the greatest number of nodes that a dictionary of at most `entries` entries ever
-    /// uses, including during moves.
+    /// uses, including the nodes that it uses during moves.
     ///
     /// A level of n nodes, for n > 1, holds at least 15 n entries or children, so `entries` entries
     /// have at most `entries / 15` leaves. The level above has at most a fifteenth as many nodes,
-    /// and so on up to the one root. No intermediate step needs more nodes. During an insert the
-    /// tree never has more nodes than after it. A move is a removal and an insert.
+    /// and so on up to the single root. No intermediate step needs more nodes: during an insert the
+    /// tree never has more nodes than after the insert, and a move consists of a removal and an
+    /// insert.
     #[must_use]
     pub const fn nodes_for(entries: usize) -> usize {
         let (mut nodes, mut level) = (1, entries / LEAST);
@@ -139,7 +142,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
         nodes
     }
 
-    /// Returns the object of an entry, for writing. If you change its key, call
+    /// Returns a mutable reference to the object of an entry. If you change the object's key, call
     /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
     /// both.
     ///
@@ -153,8 +156,8 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     /// Returns whether the object moved.
     ///
     /// # Errors
-    /// With an error of [`Dictionary::get`], `change` has not run. With [`DictError::Full`], which
-    /// has the meaning that it has for `rekeyed`, `change` has run.
+    /// The errors of [`Dictionary::get`], in which case `change` has not run. [`DictError::Full`]
+    /// as in `rekeyed`, in which case `change` has run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
@@ -210,7 +213,7 @@ impl<O: PlainKey<T>, T> BPlusDict<O, T> {
     }
 }
 
-/// A tree whose keys stand in a user's order, and the cells of its entries.
+/// A tree of keys in the user's order, and the cells of its entries.
 struct Index<O: PlainKey<T>, T> {
     order: O,
     tree: Tree<O::Plain>,
@@ -229,8 +232,8 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         self.nodes.leaf(cell).and_then(|leaf| self.tree.spot_of(leaf, cell)).ok_or(DictError::Stale)
     }
 
-    /// Returns the spot for `object` at this position, if the object belongs there: after its
-    /// equals, or at an end. The tree then has room for it.
+    /// Returns the spot and the key for inserting `object` at `position`, if the object belongs
+    /// there. Also makes room for the entry in the tree.
     #[inline]
     fn make_place(
         &mut self,
@@ -251,28 +254,28 @@ impl<O: PlainKey<T>, T> Index<O, T> {
         if !fits {
             return Err(DictError::OutOfOrder);
         }
-        // All of the user's code has run. If the pool has nodes but the cells have no room, the
-        // reserved nodes stay for the next insert.
+        // All of the user's code has run at this point. If the insert fails later because the cells
+        // have no room, the nodes that are reserved here remain available to the next insert.
         if self.tree.make_room(spot) { Ok((spot, key)) } else { Err(DictError::Full) }
     }
 
-    /// Moves the linked `cell` after the equals of its current key. Returns whether the cell had to
-    /// move.
+    /// Moves the entry of the linked cell `cell` after all entries whose key equals the object's
+    /// current key. Returns whether the entry had to move.
     ///
     /// # Errors
-    /// [`DictError::Full`] when the new leaf cannot be split. This entry and all others then stay
-    /// where they were.
+    /// [`DictError::Full`] when the new leaf cannot be split. In that case all entries stay where
+    /// they were.
     fn rekeyed(&mut self, cell: Idx) -> Result<bool, DictError> {
         let spot = self.spot_of(cell)?;
         let key = self.key(self.nodes.object(cell));
         let behind = Spot { at: spot.at + 1, ..spot };
         let stays = self.tree.before(spot).is_none_or(|(before, _)| before <= key)
             && self.tree.after(behind).is_none_or(|(after, _)| key < after);
-        // The spot of the entry after which this entry belongs. During the search, the entry still
-        // stands at its old place, under its old key.
+        // The spot at which this entry belongs. During the search, the entry is still at its old
+        // spot, with its old key.
         let target = if stays { None } else { self.tree.spot(&key, true) };
         let before = target.and_then(|target| self.tree.before(target));
-        // A comparator that contradicts itself can lead back to the entry.
+        // If the comparator contradicts itself, the search can lead back to the entry itself.
         if stays || before.is_some_and(|(_, before)| before == cell) {
             self.tree.set_key(spot, key);
             return Ok(false);
@@ -284,7 +287,7 @@ impl<O: PlainKey<T>, T> Index<O, T> {
             None => self.tree.end(true),
         };
         // Room is made after the removal, because the removal can return nodes to the pool. If
-        // there is still no room, the entry goes back to its old spot, which has room again.
+        // there is still no room, the entry is inserted at its old spot again, where there is room.
         let fits = self.tree.make_room(target);
         let (spot, key) = if fits { (target, key) } else { (home, old) };
         self.tree.insert(&mut self.nodes, spot, key, cell);

@@ -1,5 +1,5 @@
-//! The cells in which dictionaries keep their own objects: an [`Arena`] that keeps each record next
-//! to its object. Each key carries the identity of its arena.
+//! The cells in which a dictionary stores the objects that it owns. The cells are an [`Arena`] that
+//! stores each record next to its object. Each key contains the identity of its arena.
 
 #![forbid(unsafe_code)]
 
@@ -11,10 +11,11 @@ use tickwright_nodes::{Nodes, Record, Violation};
 
 use super::{DictError, NotInserted};
 
-/// Names one entry of a dictionary that owns its objects. A key takes twelve bytes; an optional key
-/// takes no more. The key is stale forever once its entry was removed, and every other dictionary
-/// refuses it as foreign. On targets without compare-exchange, dictionaries have no identity, so a
-/// foreign key can name an entry there.
+/// Names one entry of a dictionary that owns its objects. A key takes twelve bytes, and so does an
+/// `Option<EntryKey>`. When the entry has been removed, the key is stale forever. Every other
+/// dictionary refuses the key with [`DictError::WrongDictionary`]. On targets without
+/// compare-exchange, dictionaries have no identity, so the key of another dictionary can name an
+/// entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
     dictionary: NonZeroU32,
@@ -54,7 +55,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         Self { arena: Arena::starting_after(last, Columns::EMPTY), identity: None }
     }
 
-    /// Makes room for `capacity` objects; the cells never hold more.
+    /// Makes room for `capacity` objects, and limits the cells to this number.
     pub(super) fn bound(&mut self, capacity: usize) -> Result<(), DictError> {
         self.arena.reserve(capacity)?;
         self.arena.bound(capacity);
@@ -70,7 +71,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         }
     }
 
-    /// Returns the index of a valid entry.
+    /// Returns the index of an entry, if the entry is valid.
     #[inline]
     pub(super) fn validate(&self, entry: EntryKey) -> Result<Idx, DictError> {
         if self.identity != Some(entry.dictionary) {
@@ -117,7 +118,7 @@ impl<R: Record<Idx>, T> Cells<R, T> {
         self.arena.vacate(index).map(|(_, object)| object)
     }
 
-    /// Verifies that this cell is live; the error is [`Violation::Storage`].
+    /// Verifies that a cell is live. If the cell is not live, the error is [`Violation::Storage`].
     pub(super) fn check_live(&self, p: Idx) -> Result<(), Violation> {
         self.arena.live(p).map(|_| ()).ok_or(Violation::Storage)
     }

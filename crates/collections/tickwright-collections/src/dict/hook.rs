@@ -1,14 +1,14 @@
-//! `HookDict`: the dictionary over hooks. [`Link`]s lie inside the caller's objects, wherever these
-//! objects are.
+//! `HookDict`: the dictionary over hooks. The [`Link`]s are fields of the caller's objects, which
+//! can be anywhere in memory.
 //!
 //! An object can have several links, each for one dictionary at a time. At its first insert, a
-//! dictionary stores the distance from the start of the object to the link, and it refuses objects
-//! whose link lies at a different distance. It can therefore compute the object's address from the
-//! link, and the link needs no pointer back. The user needs no unsafe code to describe where the
-//! link is.
+//! dictionary stores the offset of the link in the object. After that, the dictionary refuses
+//! objects whose link is at another offset. The dictionary can therefore compute the object's
+//! address from the link's address, and the link needs no pointer to its object. The user describes
+//! where the link is without unsafe code.
 //!
-//! Links that are dropped, inserted twice, offered to another dictionary or forgotten are treated
-//! [as timers are](super).
+//! When a link is dropped, inserted twice, offered to another dictionary or forgotten, the same
+//! happens as with a timer of a `HookQueue`.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -26,7 +26,7 @@ use crate::dict::{
     Balance, DictError, DictRecord, Dictionary, KeyOf, KeyOrder, NotInserted, Objects, RedBlack, Seek, Sorted,
 };
 
-/// The purpose of a hook that is the link of a dictionary with balance `B`.
+/// The kind of hook in a link for dictionaries with balance `B`.
 #[derive(Debug)]
 pub struct InDict<B>(PhantomData<fn() -> B>);
 
@@ -41,23 +41,24 @@ unsafe impl<B: Balance> Hooked for InDict<B> {
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Link>() == 56);
 
-/// The link to one dictionary at a time, to embed in your own struct.
+/// A link is a field of your own struct, through which a dictionary links the struct. A link can be
+/// in one dictionary at a time.
 ///
-/// A link is `!Unpin`, and so is your struct, because a dictionary points at the link while it is
-/// linked.
+/// A link, and therefore also your struct, is `!Unpin`, because a dictionary holds a pointer to the
+/// link while it is linked.
 pub struct Link<B: Balance = RedBlack>(Hook<InDict<B>>);
 
 impl<B: Balance> Link<B> {
     const_unless_loom! {
-        /// Creates a link that is in no dictionary.
+        /// Creates a link that is not in a dictionary.
         #[must_use]
         pub const fn new() -> Self {
             Self(Hook::new())
         }
     }
 
-    /// Returns whether the link is in a dictionary. It stays true forever if that dictionary was
-    /// forgotten (`core::mem::forget`).
+    /// Returns whether the link is in a dictionary. If that dictionary was forgotten
+    /// (`core::mem::forget`), the result is true forever.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.0.is_linked()
@@ -76,26 +77,26 @@ impl<B: Balance> fmt::Debug for Link<B> {
     }
 }
 
-/// Selects the link of a `T` that a dictionary in this order uses.
+/// A trait that returns the link of an object. Dictionaries with this order use that link.
 pub trait Membership<T, B: Balance = RedBlack>: KeyOrder<T> {
-    /// Returns the link, which must always be the same field. The dictionary refuses another field
-    /// with [`DictError::WrongLink`].
+    /// Returns the link of `object`, which must be the same field for all objects. If the link is
+    /// another field, the dictionary refuses the object with [`DictError::WrongLink`].
     fn link<'t>(&self, object: &'t T) -> &'t Link<B>;
 }
 
-/// A reference to a caller-owned object: the entry of a [`HookDict`]. Two references are equal when
-/// they refer to the same object.
+/// A reference to a caller-owned object, used as the entry of a [`HookDict`]. Two references are
+/// equal when they refer to the same object.
 pub type ObjectRef<'a, T> = ByRef<'a, T>;
 
 type Ptr<B> = HookPtr<InDict<B>>;
 
-/// The offset before the first insert.
+/// The value of `offset` before the first insert.
 const UNKNOWN: usize = usize::MAX;
 
-/// Access to links and objects of one dictionary. Only [`HookDict`] creates it.
+/// Access to the links and objects of one dictionary. Only [`HookDict`] creates this value.
 struct HookObjects<'a, T, B: Balance> {
     nodes: HookNodes<InDict<B>>,
-    /// The distance in bytes from the start of each object to its link.
+    /// The offset of the link in each object, in bytes.
     offset: usize,
     _objects: PhantomData<&'a T>,
 }
@@ -144,11 +145,11 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
     }
 }
 
-/// An ordered dictionary over objects that the caller owns. It never allocates. A constant
-/// expression can create it, so it can be a static. [`Dictionary`] describes it, with
-/// examples.
+/// An ordered dictionary over objects that the caller owns. The dictionary never allocates. A
+/// constant expression can create the dictionary, so it can be a static. The documentation of
+/// [`Dictionary`] has the details, with examples.
 ///
-/// The compiler rejects an object that is dropped before its dictionary:
+/// The compiler rejects a program that drops an object before its dictionary:
 ///
 /// ```compile_fail,E0505
 /// use core::cmp::Ordering;
@@ -183,7 +184,7 @@ impl<T, B: Balance> Objects<Ptr<B>, B> for HookObjects<'_, T, B> {
 /// ```
 pub struct HookDict<'a, O, T, B: Balance = RedBlack> {
     sorted: Sorted<Ptr<B>, B, O, HookObjects<'a, T, B>>,
-    /// 0 until the first insert.
+    /// The dictionary's identity, or 0 until the first insert.
     id: u32,
     len: usize,
 }
@@ -201,10 +202,10 @@ unsafe impl<O: Send, T: Sync, B: Balance> Send for HookDict<'_, O, T, B> where I
 unsafe impl<O: Sync, T: Sync, B: Balance> Sync for HookDict<'_, O, T, B> where InDict<B>: Shareable {}
 
 impl<O, T> HookDict<'_, O, T> {
-    /// Creates an empty red-black dictionary. The dictionary takes an identity at its first insert.
-    /// On targets without compare-exchange, `new` needs the feature `critical-section`; without it
-    /// the call does not compile. On those targets, [`with_identity`](Self::with_identity) works
-    /// without the feature.
+    /// Creates an empty red-black dictionary. The dictionary draws its identity at its first
+    /// insert. On targets without compare-exchange, a call of `new` compiles only with the feature
+    /// `critical-section`. On those targets, [`with_identity`](Self::with_identity) works without
+    /// the feature.
     #[must_use]
     pub const fn new(order: O) -> Self {
         Self::balanced(order)
@@ -212,15 +213,15 @@ impl<O, T> HookDict<'_, O, T> {
 }
 
 impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
-    /// A dictionary needs an identity. On a target that cannot draw identities, a program that
-    /// creates a dictionary does not compile.
+    /// This constant does not compile in a program that creates a dictionary on a target where
+    /// dictionaries cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of \
          `tickwright-collections`, or make the dictionary by `HookDict::with_identity`"
     );
 
-    /// Like [`new`](HookDict::new) with any balance.
+    /// Does what [`new`](HookDict::new) does, for any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
         let () = Self::DRAWS_AN_IDENTITY;
@@ -239,14 +240,14 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
         }
     }
 
-    /// Creates an empty dictionary with an identity that the caller chooses; only its lower 31 bits
-    /// count. The identity is not zero, so a static dictionary lies in `.data`, and its few words
-    /// take space both in RAM and in flash.
+    /// Creates an empty dictionary with an identity that the caller chooses. Only the lower 31 bits
+    /// of `id` are used. The identity is not zero, so a static dictionary lies in `.data`, and
+    /// takes its size (a few words) both in RAM and in flash.
     ///
     /// # Safety
-    /// 1. No other dictionary with balance `B` has the same lower 31 bits at any time, whether the
-    ///    caller or the dictionary chose them. (Dictionaries that choose their own identities start
-    ///    at 1, so choose yours from the top.)
+    /// 1. No other dictionary with balance `B` ever has an identity with the same lower 31 bits,
+    ///    whether that dictionary drew the identity or a caller chose it. (Dictionaries draw
+    ///    identities from 1 upwards, so choose yours from 2^31 - 1 downwards.)
     /// 2. The lower 31 bits are not all 0.
     #[must_use]
     pub const unsafe fn with_identity(order: O, id: NonZeroU32) -> Self {
@@ -276,9 +277,9 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
     }
 
     fn withdraw_all(&mut self) {
-        // Unlink one object at a time through the algorithm: another dictionary, on another thread,
-        // can claim an object as soon as it is released. That dictionary then writes the object's
-        // links, so this dictionary must not need them any more.
+        // The tree unlinks one object at a time, because another dictionary, on another thread, can
+        // claim an object as soon as the object is released. That dictionary then writes the
+        // object's links, so this dictionary must not need these links after the release.
         while let Some(p) = self.sorted.first() {
             self.withdraw(p);
         }
@@ -286,8 +287,8 @@ impl<'a, O, T, B: Balance> HookDict<'a, O, T, B> {
 }
 
 impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
-    /// Returns the link of `object` and a pointer to the link that reaches the whole object.
-    /// Returns an error if the link is not where this dictionary expects it.
+    /// Returns the link of `object`, and a pointer to the link through which the whole object can
+    /// be reached. Returns an error if the link is not where this dictionary expects it.
     #[inline]
     fn locate<'t>(&self, object: &'t T) -> Result<(&'t Link<B>, Ptr<B>), DictError> {
         let link = self.sorted.order.link(object);
@@ -297,12 +298,12 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
         if !inside || self.sorted.nodes.offset != UNKNOWN && self.sorted.nodes.offset != offset {
             return Err(DictError::WrongLink);
         }
-        // The pointer is derived from the whole object, so that all of it can be reached through
-        // the link.
+        // The pointer is derived from a reference to the whole object, so that the whole object can
+        // be reached through it.
         Ok((link, HookPtr::new(whole.cast::<Hook<InDict<B>>>().with_addr(at))))
     }
 
-    /// Returns the node of an object that must be in this dictionary.
+    /// Returns the node of an object, if the object is in this dictionary.
     #[inline]
     fn validate(&self, entry: ObjectRef<'a, T>) -> Result<Ptr<B>, DictError> {
         let (link, p) = self.locate(entry.get())?;
@@ -320,17 +321,17 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// [`Dictionary::append`].
     ///
     /// # Safety
-    /// Every reference to the object that this dictionary returns has the lifetime `'a`. Such
-    /// references are entries, the results of removal, search and iteration, and the arguments of
-    /// the order's functions. The caller ensures that
-    /// 1. no such reference is used after the object is dropped or freed; in particular, another
-    ///    thread does not free the object because [`Link::is_linked`] turned false there: the call
-    ///    that unlinks the object has to return first;
-    /// 2. the link is dropped with the object: it does not lie in a `ManuallyDrop`, `MaybeUninit`
-    ///    or union.
+    /// Every reference to the object that this dictionary returns has the lifetime `'a`. The
+    /// dictionary returns such references as entries and as results of removal, search and
+    /// iteration, and passes them to the order's functions. The caller ensures that
+    /// 1. no such reference is used after the object is dropped or freed. In particular, another
+    ///    thread that sees [`Link::is_linked`] become false must not free the object until the call
+    ///    that unlinks the object has returned;
+    /// 2. the link is dropped together with the object, which means that the link is not in a
+    ///    `ManuallyDrop`, a `MaybeUninit` or a union.
     ///
-    /// The caller need not unlink the object before its drop. If the link is still linked, the drop
-    /// of the link aborts the process.
+    /// The caller need not unlink the object before it is dropped, because the drop of a linked
+    /// link aborts the process.
     pub unsafe fn insert_pinned(
         &mut self,
         position: Position<ObjectRef<'a, T>>,
@@ -397,6 +398,6 @@ impl<O, T, B: Balance> fmt::Debug for HookDict<'_, O, T, B> {
     }
 }
 
-// The tests have links in statics, which need compare-exchange or a critical section.
+// The tests have statics that contain links, which need compare-exchange or a critical section.
 #[cfg(all(test, any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas)))))]
 mod tests;

@@ -1,8 +1,8 @@
-//! Implements the trait `Dictionary` for all dictionaries of this crate, by functions that each
-//! dictionary provides for its memory.
+//! Implements the trait `Dictionary` for all dictionaries of this crate. The implementation calls
+//! functions that each dictionary provides for its memory.
 //!
-//! A dictionary has an index, which holds the nodes and their order and has the functions of
-//! [`Sorted`](super::Sorted). The dictionary also has these functions:
+//! A dictionary has an index, which stores the nodes in order and has the same functions as
+//! [`Sorted`](super::Sorted). The dictionary itself has these functions:
 //!
 //! | function | does |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `put` | inserts a value at a position |
 //! | `withdraw` | unlinks a node and returns its object |
 //! | `withdraw_all` | unlinks every node |
-//! | `verify` | verifies index and memory |
+//! | `verify` | verifies the index and the memory |
 
 /// Implements [`Dictionary`](super::Dictionary) for one type.
 macro_rules! dictionary {

@@ -1,8 +1,8 @@
-//! `SlabDict`: the dictionary that owns its objects and names them by keys with generations, in
-//! safe code only.
+//! `SlabDict`: the dictionary that owns its objects and names them by keys with generations,
+//! without unsafe code.
 //!
-//! Unlike the slab of a timer queue, it keeps record and object in one cell, because a search reads
-//! both.
+//! Unlike the slab of a timer queue, it stores the record and the object in the same cell, because
+//! a search reads both.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,8 @@ impl<B: Balance, T> Objects<Idx, B> for Cells<DictRecord<Idx, B>, T> {
     }
 }
 
-/// An ordered dictionary that owns its objects. [`Dictionary`] describes it.
+/// An ordered dictionary that owns its objects. The documentation of [`Dictionary`] has the
+/// details.
 ///
 /// ```
 /// use tickwright_collections::{By, Dictionary, SlabDict};
@@ -54,15 +55,16 @@ impl<O: KeyOrder<T>, T> SlabDict<O, T> {
 }
 
 impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
-    /// Like [`new`](SlabDict::new) with any balance.
+    /// Does what [`new`](SlabDict::new) does, for any balance.
     #[must_use]
     pub const fn balanced(order: O) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(0)) }
     }
 
     /// Returns an empty dictionary that holds at most `capacity` entries and allocates nothing
-    /// after this call. Further inserts are refused with [`DictError::Full`]. A cell is retired
-    /// after 2^31 - 1 entries; each retired cell lowers the capacity by one.
+    /// after this call. When it holds `capacity` entries, a further insert is refused with
+    /// [`DictError::Full`]. A cell that has held 2^31 - 1 entries is retired. Each retired cell
+    /// lowers the capacity by one.
     ///
     /// # Errors
     /// [`DictError::Full`] when the memory for the cells cannot be allocated.
@@ -72,8 +74,8 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
         Ok(dictionary)
     }
 
-    /// Like [`balanced`](Self::balanced), but new cells start after generation `last`: for tests of
-    /// retirement.
+    /// Does what [`balanced`](Self::balanced) does, but new cells start after generation `last`.
+    /// The function is for tests of the retirement of cells.
     #[cfg(test)]
     fn with_last_generation(order: O, last: u32) -> Self {
         Self { sorted: Sorted::new(order, Cells::new(last)) }
@@ -84,12 +86,12 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     ///
     /// # Errors
     /// [`DictError::Full`] when there is no memory for these entries, or when the dictionary's
-    /// bound is lower.
+    /// bound does not allow this many.
     pub fn reserve(&mut self, additional: usize) -> Result<(), DictError> {
         Ok(self.sorted.nodes.arena.reserve(additional)?)
     }
 
-    /// Returns the object of an entry, for writing. If you change its key, call
+    /// Returns a mutable reference to the object of an entry. If you change the object's key, call
     /// [`rekeyed`](Dictionary::rekeyed) afterwards, or use [`update`](Self::update), which does
     /// both.
     ///
@@ -100,11 +102,11 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     /// Changes an object and moves it to the place of its new key, as [`Dictionary::rekeyed`] does.
-    /// Returns whether the object moved. If `change` panics after it changed the key, the entry
-    /// stays where it is.
+    /// Returns whether the object moved. If `change` panics after it has changed the key, the entry
+    /// stays at its old place.
     ///
     /// # Errors
-    /// The errors of [`Dictionary::get`]; `change` has not run then.
+    /// The errors of [`Dictionary::get`]. When this error is returned, `change` has not run.
     pub fn update(&mut self, entry: EntryKey, change: impl FnOnce(&mut T)) -> Result<bool, DictError> {
         change(self.get_mut(entry)?);
         self.rekeyed(entry)
@@ -123,7 +125,7 @@ impl<O: KeyOrder<T>, T, B: Balance> SlabDict<O, T, B> {
     }
 
     // Each caller passes a constant position, so that after inlining only the code for that
-    // position is left.
+    // position remains.
     #[inline(always)]
     fn put(&mut self, position: Position<EntryKey>, value: T) -> Result<EntryKey, NotInserted<T>> {
         let place = position

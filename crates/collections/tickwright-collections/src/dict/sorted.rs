@@ -1,5 +1,5 @@
-//! Adds keys to the [`Tree`]: the code that all dictionaries over this tree share. Each function
-//! first calls the user's order, and then writes links.
+//! A [`Tree`] with keys: the code that all dictionaries over this tree share. Each function first
+//! calls the user's order, and then writes links.
 
 use core::cmp::Ordering;
 
@@ -9,11 +9,11 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::tree::{Balance, Left, Right};
 use tickwright_nodes::{Handle, Nodes};
 
-/// The position at which a dictionary inserts an object: an argument of
-/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned).
+/// The position at which a dictionary inserts an object.
+/// [`HookDict::insert_pinned`](super::HookDict::insert_pinned) takes a position as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position<E> {
-    /// After the object's equals. The search starts at the given entry, if there is one.
+    /// After all entries with an equal key. The search starts at the given entry, if there is one.
     Sorted(Option<E>),
     /// Before all entries. [`Dictionary::prepend`](super::Dictionary::prepend) inserts there.
     First,
@@ -22,7 +22,8 @@ pub enum Position<E> {
 }
 
 impl<E> Position<E> {
-    /// Returns the same position, with the entry replaced by its node.
+    /// Returns the same position, in which the entry is replaced by the node that `find` returns
+    /// for it.
     #[inline]
     pub(super) fn try_map<P>(
         self,
@@ -36,7 +37,7 @@ impl<E> Position<E> {
     }
 }
 
-/// Records and the objects to which they belong.
+/// The storage of records, and of the objects to which the records belong.
 pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
     type Object;
 
@@ -44,7 +45,7 @@ pub(crate) trait Objects<P: Handle, B: Balance>: Nodes<P, DictRecord<P, B>> {
     fn object(&self, p: P) -> &Self::Object;
 }
 
-/// A tree whose nodes stand in a user's order, and the storage of these nodes.
+/// A tree of nodes in the user's order, and the storage of these nodes.
 pub(crate) struct Sorted<P, B, O, N> {
     pub(crate) tree: Tree<P, B>,
     pub(crate) order: O,
@@ -84,11 +85,10 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         })
     }
 
-    /// Returns the place for `object` at this position, if the object belongs there: after its
-    /// equals, or at an end.
+    /// Returns the place at which to link `object` for this position.
     ///
     /// # Errors
-    /// [`DictError::OutOfOrder`] when the object does not belong at that end.
+    /// [`DictError::OutOfOrder`] when the position is an end to which the object does not belong.
     #[inline]
     pub(crate) fn place_of(
         &self,
@@ -118,8 +118,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         }
     }
 
-    /// Moves the linked `p` after the equals of its current key. Returns whether `p` had to move,
-    /// and never an error.
+    /// Moves the linked node `p` after all nodes whose key equals the current key of `p`. Returns
+    /// whether `p` had to move. The function never returns an error.
     pub(crate) fn rekeyed(&mut self, p: P) -> Result<bool, DictError> {
         let Some(behind) = self.new_neighbour(p) else { return Ok(false) };
         self.tree.unlink(&mut self.nodes, p);
@@ -128,8 +128,8 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         Ok(true)
     }
 
-    /// Returns the node after which the linked `p` belongs by its key. Returns `None` if `p`
-    /// already stands there.
+    /// Returns the node after which the linked node `p` belongs by its key, or `Some(None)` if `p`
+    /// belongs before all nodes. Returns `None` if `p` is already there.
     fn new_neighbour(&self, p: P) -> Option<Option<P>> {
         let key = self.order.key(self.nodes.object(p));
         let less = |q| self.compare(&key, q) == Ordering::Less;
@@ -137,29 +137,29 @@ impl<P: Handle, B: Balance, O: KeyOrder<N::Object>, N: Objects<P, B>> Sorted<P, 
         if !earlier && Tree::beside(&self.nodes, p, Right).is_none_or(less) {
             return None;
         }
-        // During the search, `p` still stands at its old place. On either side of `p` all other
-        // entries are in order.
+        // During the search, `p` is still at its old place, and all other entries are in order.
         let right = |q| if q == p { !earlier } else { !less(q) };
         let place = self.tree.place(&self.nodes, Some(p), right)?;
         let before = Tree::neighbour(&self.nodes, place, Left);
-        // A comparator that contradicts itself can lead back to the place of `p`.
+        // If the comparator contradicts itself, the search can lead back to the place of `p`.
         let stays = before == Some(p) || Tree::neighbour(&self.nodes, place, Right) == Some(p);
         (!stays).then_some(before)
     }
 
-    /// Returns the node after the linked `p`, and never an error.
+    /// Returns the node after the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn next(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Right))
     }
 
-    /// Returns the node before the linked `p`, and never an error.
+    /// Returns the node before the linked node `p`. The function never returns an error.
     #[inline]
     pub(crate) fn prev(&self, p: P) -> Result<Option<P>, DictError> {
         Ok(Tree::beside(&self.nodes, p, Left))
     }
 
-    /// Verifies tree, list and order. `own` verifies that a node belongs to the storage.
+    /// Verifies the tree, the list and the order. `own` verifies that a node belongs to the
+    /// storage.
     pub(crate) fn check(
         &self,
         len: usize,

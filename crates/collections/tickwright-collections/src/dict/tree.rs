@@ -1,9 +1,9 @@
-//! The balanced tree, and the list that links its nodes in order. The tree knows no keys, so the
-//! caller of a search passes a rule.
+//! The balanced tree, and the list that links its nodes in order. The tree does not know keys, so
+//! the caller of a search passes a rule.
 //!
-//! A rule is a closure that returns whether the sought place lies to the right of a given node. The
-//! rule may contradict itself: a search still walks a path of the tree and ends where a child is
-//! missing. The rule runs before the first link write, so it is allowed to panic.
+//! A rule is a closure that returns whether the place that is searched for is to the right of a
+//! given node. Even if the rule contradicts itself, a search follows a path of the tree and ends
+//! where a child is missing. The rule runs before the first link write, so it is allowed to panic.
 
 use core::hint::select_unpredictable;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use tickwright_nodes::chain::{self, Chain, Chained};
 use tickwright_nodes::tree::{self as bst, Balance, Left, Linked, Right, Side};
 use tickwright_nodes::{Handle, Nodes, Record};
 
-/// The record of a dictionary's node: its neighbors in the tree and in the list.
+/// The record of a node of a dictionary: the node's links in the tree and in the list.
 #[derive(Debug)]
 pub struct DictRecord<P, B: Balance> {
     tree: bst::Links<P, B::Mark>,
@@ -65,7 +65,7 @@ pub(crate) struct Place<P> {
     side: Side,
 }
 
-/// A tree with any [`Balance`], and the list of its nodes in order.
+/// A tree with any [`Balance`], and an ordered list of its nodes.
 pub(crate) struct Tree<P, B> {
     root: Option<P>,
     pub(crate) list: Chain<P>,
@@ -85,7 +85,7 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Returns the node on one side of a place.
+    /// Returns the node that is directly before or after a place, depending on `side`.
     #[inline]
     pub(crate) fn neighbour<N: Nodes<P, DictRecord<P, B>>>(
         nodes: &N,
@@ -109,8 +109,9 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Returns the place next to `p` on this side. Of two nodes that are neighbors in the list, the
-    /// node that is deeper in the tree has no child on the side of the other.
+    /// Returns the place directly before or after `p`, depending on `side`. If two nodes are
+    /// neighbors in the list, the node that is deeper in the tree has no child on the side of the
+    /// other node.
     #[inline]
     fn gap<N: Nodes<P, DictRecord<P, B>>>(nodes: &N, p: P, side: Side) -> Option<Place<P>> {
         match bst::links(nodes, p).at(side) {
@@ -121,8 +122,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
 
     /// Returns the place to which the rule `right` leads, or `None` in an empty tree. The search
     /// starts at `hint`, a node of this tree, if there is one. A search takes O(1) if the place is
-    /// next to the hint, and at worst O(log n). The nearer the hint, the fewer nodes are compared
-    /// on average.
+    /// next to the hint, and O(log n) in the worst case. The nearer the hint is to the place, the
+    /// fewer nodes are compared on average.
     #[inline]
     pub(crate) fn place<N: Nodes<P, DictRecord<P, B>>>(
         &self,
@@ -143,11 +144,11 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         right: &mut impl FnMut(P) -> bool,
     ) -> Place<P> {
         let mut parent = from;
-        // Invariant: the place is below `parent`.
+        // Invariant: the place is in the subtree of `parent`.
         loop {
-            // The direction of each step cannot be predicted. Both children are read while the key
-            // is read, and a conditional move selects one, so the next read does not have to wait
-            // for a branch or an index.
+            // The processor cannot predict the direction of a step. Both children are therefore
+            // read while the key is being read, and a conditional move selects one child, so the
+            // next read does not have to wait for a branch or an index.
             let links = bst::links(nodes, parent);
             let (less, greater) = (links.at(Left), links.at(Right));
             nodes.prefetch(less);
@@ -160,8 +161,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// First checks the neighbor of the hint, then climbs until the place is certain to be below,
-    /// and then descends.
+    /// First compares with the neighbor of the hint, then climbs until the place is certain to be
+    /// below, and then descends.
     ///
     /// ```text
     ///          bound       The place is right of the hint, so on the way up only nodes
@@ -197,8 +198,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         }
     }
 
-    /// Links `p`, which must be in no tree. `place` is a place of the current tree, or `None` if
-    /// the tree is empty.
+    /// Links `p`, which must not be in a tree, at `place`. `place` must be a place of the current
+    /// tree, or `None` if the tree is empty.
     #[inline]
     pub(crate) fn link<N: Nodes<P, DictRecord<P, B>>>(
         &mut self,
@@ -224,7 +225,8 @@ impl<P: Handle, B: Balance> Tree<P, B> {
         bst::detach::<P, DictRecord<P, B>, N, B>(&mut self.root, nodes, p);
     }
 
-    /// Verifies tree and list. `visit` receives each node in order, with the node before it.
+    /// Verifies the tree and the list. `visit` is called in order with each node and the node
+    /// before it.
     ///
     /// # Errors
     /// The first violation found, or the error of `visit`.

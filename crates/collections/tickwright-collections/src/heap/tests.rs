@@ -1,5 +1,5 @@
 //! The first tests compare the heap with a sorted vector, and call `verify` after every step. Some
-//! further tests use a `HeapOrder` that misbehaves.
+//! of the other tests use a `HeapOrder` that misbehaves.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -23,7 +23,8 @@ fn job(rank: u32) -> Rc<Job> {
     Rc::new(Job { rank: Cell::new(rank), position: Cell::new(0) })
 }
 
-/// Orders jobs by rank. Panics after n comparisons, or after n calls of `placed`, if a test sets n.
+/// Orders jobs by rank. If a test sets `comparisons` to n, the comparison after the next n
+/// comparisons panics; `placings` does the same for calls of `placed`.
 #[derive(Default)]
 struct ByRank {
     comparisons: Cell<Option<u32>>,
@@ -135,8 +136,8 @@ fn it_agrees_with_a_sorted_vector() {
     assert_eq!(drained(heap), descending(ranks));
 }
 
-/// Removes each element from every heap of up to 7 elements and 4 ranks. The element that fills the
-/// place sinks, stays or rises.
+/// Removes each element from every heap of up to 7 elements and 4 ranks, so that the element that
+/// fills the place sinks, stays or rises.
 #[test]
 fn every_removal_from_every_small_heap() {
     let (mut rose, mut sank) = (0, 0);
@@ -166,8 +167,8 @@ fn every_removal_from_every_small_heap() {
     assert!(rose > 0 && sank > 0, "{rose} rose, {sank} sank");
 }
 
-/// Tests for the fault of 2009. The removal of 1, a child of 3, leaves a hole. The last element, 6,
-/// fills it. Since 6 is greater than 3, it must then rise above 3.
+/// Tests for the first fault of Asterisk's heap. The removal of 1, a child of 3, leaves a hole,
+/// which the last element, 6, fills. Since 6 is greater than 3, it must then rise above 3.
 #[test]
 fn what_fills_a_place_in_the_middle_may_have_to_rise() {
     let order = ByRank::default();
@@ -230,7 +231,7 @@ fn verify_names_what_is_broken() {
     assert_eq!(heap.verify(), Err(Violation::Position));
 }
 
-/// Requires that the heap holds each job once, whatever the state of the heap.
+/// Requires that the heap holds each job once, even if the order or the positions are wrong.
 fn holds_each_once(heap: &Heap<Rc<Job>, &ByRank>, jobs: &[Rc<Job>]) {
     assert_eq!(heap.len(), jobs.len());
     for job in jobs {
@@ -319,8 +320,8 @@ fn room_is_refused_where_there_is_none() {
     assert_eq!(heap.elements.capacity(), before);
 }
 
-/// Ranks are in the elements, and positions are outside. A number identifies an element, whatever
-/// rank a copy of the element has.
+/// Ranks are in the elements, and positions are outside of them. Elements are identified by a
+/// number, so a copy with another rank identifies the same element.
 struct ByNumber([Cell<usize>; 4]);
 
 impl HeapOrder<(usize, u32)> for &ByNumber {

@@ -1,5 +1,5 @@
-//! Compares the allocator with a set of taken ids, and covers cases that only misuse or lack of
-//! memory causes.
+//! Compares the allocator with a set of taken ids, and tests cases that occur only through misuse
+//! or lack of memory.
 
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -14,7 +14,7 @@ fn ids<B: Balance>(all: RangeInclusive<u64>) -> Ids<Slab<B>> {
     Ids::new(SlabDict::balanced(ByFirst), all).unwrap()
 }
 
-/// Every run draws the same numbers.
+/// Draws a pseudo-random number. Every run of the tests draws the same numbers.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -128,7 +128,8 @@ fn ranges_that_are_none_are_refused() {
 fn what_was_taken_can_be_given_back_without_memory() {
     let mut ids = Ids::new(Slab::<RedBlack>::bounded(ByFirst, 12).unwrap(), 1..=1000).unwrap();
     let mut given = Vec::new();
-    // The number of grants that the documentation of `Ids::new` states: n - 2.
+    // A dictionary with n entries is enough for n - 2 grants, as the documentation of `Ids::new`
+    // states.
     for _ in 0..10 {
         given.push(ids.take().unwrap());
     }

@@ -1,5 +1,5 @@
-//! Tests a registry over slabs. The example of `Registry` uses hooks; for hooks, this file tests
-//! only misuse.
+//! Tests a registry over slabs. The example in the documentation of `Registry` uses hooks, so this
+//! file tests only misuse with hooks.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -74,8 +74,8 @@ fn over_hooks<B: Balance>() {
     );
     assert!(registry.iter().map(|task| task.id).eq(0..20));
 
-    // An address changes while the object is registered: `check` reports that, and a call that
-    // would lose a link is refused.
+    // An address changes while the object is registered. `check` reports the change, and a call
+    // that would lose a link is refused.
     tasks[4].address.set(7);
     assert_eq!(registry.check(), Err(Violation::Order));
     assert_eq!(registry.unregister(&tasks[4].id).unwrap_err(), RegistryError::Refused(DictError::Stale));

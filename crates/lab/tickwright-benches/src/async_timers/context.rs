@@ -28,7 +28,7 @@ pub(crate) fn tokio(threads: usize) -> Result<&'static Runtime, String> {
     one.as_ref().map_err(Clone::clone)
 }
 
-/// A waker that wakes a thread. It has a reference count, as the wakers of runtimes have.
+/// A waker that wakes a thread. The waker is reference-counted, like the wakers of runtimes.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -62,7 +62,8 @@ pub(crate) fn run<F: Future>(library: Library, future: F) -> Result<F::Output, S
 /// The work of each thread, which polls in the context of a task and returns ns per operation.
 pub(crate) type Body = dyn Fn(&mut Context<'_>) -> Result<f64, String> + Send + Sync;
 
-/// Runs `body` in a task of each of n threads, at the same time. Returns the mean.
+/// Runs `body` in a task of each of n threads, at the same time. Returns the mean of their ns per
+/// operation.
 pub(crate) fn in_tasks(library: Library, threads: usize, body: Arc<Body>) -> Result<f64, String> {
     let barrier = Arc::new(Barrier::new(threads));
     let task = || {
@@ -93,7 +94,7 @@ pub(crate) fn in_tasks(library: Library, threads: usize, body: Arc<Body>) -> Res
     Ok(ns.iter().sum::<f64>() / threads as f64)
 }
 
-/// Times `operations` calls of `each`, in ns per call.
+/// Times `operations` calls of `each`. Returns the ns per call.
 pub(crate) fn timed(
     clock: OsClock,
     operations: u64,

@@ -26,9 +26,9 @@ pub(crate) enum Work {
     Ready,
     /// A time-out around a future that is pending at its first poll, on n threads.
     Pending(usize),
-    /// One of n sleeps is moved to an instant that the caller gives.
+    /// Move one of n sleeps to another instant.
     Reset(u64),
-    /// Two workers run, and each of them moves sleeps that the other worker armed.
+    /// On two workers, move sleeps that the other worker armed.
     ResetElsewhere(u64),
     /// One thread arms a sleep, and another thread drops it.
     Remote,
@@ -99,7 +99,8 @@ impl Future for Twice {
     }
 }
 
-/// Polls a time-out until its future is ready in time.
+/// Checks that a time-out returns its future's result: at its first poll, or at its second poll if
+/// `pending`.
 #[inline]
 fn in_time(cx: &mut Context<'_>, future: impl Future<Output = bool>, pending: bool) -> Result<(), String> {
     let mut future = pin!(future);
@@ -133,7 +134,7 @@ impl Lane {
     /// Takes one sample, in ns per operation.
     ///
     /// # Errors
-    /// If a timer gives a wrong answer. The error describes it.
+    /// If a timer behaves incorrectly. The error describes how.
     pub(crate) fn sample(self, operations: u64, clock: OsClock) -> Result<f64, String> {
         let library = self.library;
         match self.work {
@@ -306,14 +307,14 @@ impl Lane {
                 )?,
                 Library::Ours | Library::Pingora => moved::<Ours>(library)?,
             },
-            // Each sample of this work itself counts the values that expire.
+            // This work needs no check here, because each sample counts the values that expire.
             Work::Queue(_) => {}
         }
         self.sample(100, clock).map(drop)
     }
 }
 
-/// Polls a future and then a sleep, as `tokio::select!` does with `biased`. Returns whether the
+/// Polls a future before a sleep, as `tokio::select!` with `biased` does. Returns whether the
 /// future was ready in time.
 async fn beside<F: Future>(mut sleep: Pin<&mut tokio::time::Sleep>, future: F) -> bool {
     let mut future = pin!(future);
@@ -326,7 +327,7 @@ async fn beside<F: Future>(mut sleep: Pin<&mut tokio::time::Sleep>, future: F) -
     .await
 }
 
-/// The length of a time-out that expires.
+/// The length of a time-out that is meant to expire.
 const SHORT: Duration = Duration::from_millis(3);
 
 fn judge(library: Library, (in_time, took): (bool, Duration)) -> Result<(), String> {
@@ -395,7 +396,8 @@ struct Swap<T> {
 }
 
 impl<T> Swap<T> {
-    /// Exchanges a value with the other worker. Both calls return at the same time.
+    /// Exchanges a value with the other worker. Returns only after the other worker has called this
+    /// function too.
     fn swap(&self, mine: T) -> Result<T, String> {
         let lock = || self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let at = {
@@ -490,7 +492,7 @@ fn values(n: u64) -> (Vec<Duration>, Vec<usize>) {
 
 const PAST: Duration = Duration::from_secs(11);
 
-/// Runs the two halves of the work: one before the clock advances, and one after.
+/// Runs the work in two halves: one half before the clock advances, and the other half afterwards.
 fn queue_of_ours(n: u64, clock: OsClock) -> Result<f64, String> {
     let (delays, removed) = values(n);
     let test = TestClock::new();

@@ -23,38 +23,38 @@ use crate::{allocator, interrupt};
 #[derive(Debug, Clone)]
 pub(crate) struct Late {
     pub(crate) library: Library,
-    /// Whether the machine was busy: during the sleeps, each processor also had a busy thread.
+    /// Whether the machine was busy, which means that each processor also ran a busy thread.
     pub(crate) busy: bool,
-    /// The lateness of each sleep, by round.
+    /// The lateness of each sleep, one list per round.
     pub(crate) rounds: Vec<Vec<u64>>,
 }
 
 impl Late {
-    /// The lateness of each sleep.
+    /// Returns the lateness of each sleep, over all rounds.
     pub(crate) fn ns(&self) -> impl Iterator<Item = u64> {
         self.rounds.iter().flatten().copied()
     }
 }
 
-/// A library with timers that are far from due.
+/// What a library's timers cost while they are far from due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Resting {
     pub(crate) library: Library,
-    /// The bytes of a timer's future. The next field has the timer's bytes on the heap.
+    /// The size of a timer's future in bytes, without memory on the heap.
     pub(crate) future: usize,
     pub(crate) heap: f64,
     /// Wake-ups of the library's threads per second. `None` if this system does not count them.
     pub(crate) wakes: Option<u64>,
 }
 
-/// The libraries alternate, in at most this many rounds.
+/// The maximum number of rounds in which the libraries alternate.
 const ROUNDS: usize = 10;
-/// Unless there is only one round, a round has at least this many sleeps, so that it has a 99th
-/// percentile.
+/// Unless there is only one round, a round has at least this many sleeps, so that its 99th
+/// percentile can be computed.
 const FEWEST: usize = 100;
 
-/// Measures the lateness of sleeps of 1 to 2 ms, one after the other. Each round begins with a
-/// different library.
+/// Measures the lateness of successive sleeps of 1 to 2 ms each. Each round begins with a different
+/// library.
 ///
 /// # Errors
 /// If a sleep ends early.
@@ -131,15 +131,16 @@ fn beside_busy_threads<R>(work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Arms `n` timers of each library, one library after the other. The timers then rest for a second.
-/// The threads of a library stay alive, so each count subtracts the wake-ups of the earlier
-/// libraries.
+/// Arms `n` timers of each library, one library after the other. Then waits for a second in which
+/// no timer is due. The threads of a library stay alive, so each library's count excludes the
+/// wake-ups of earlier libraries' threads.
 ///
 /// # Errors
 /// If the system refuses memory, or a runtime does not start.
 pub(crate) fn resting(n: u64) -> Result<Vec<Resting>, LabError> {
     allocator::room(n as usize * 1024, &format!("{n} timers that rest"))?;
-    // A pinned sleep of tokio takes the same memory as any other of its sleeps.
+    // `Pinned` is left out, because its sleeps are the same sleeps of tokio that are measured
+    // anyway.
     let libraries = Library::ALL.into_iter().filter(|library| *library != Library::Pinned);
     let progress = Progress::steps(libraries.clone().count() as u64, "timers that rest");
     let mut before = None;
@@ -213,7 +214,7 @@ fn wakes() -> Option<u64> {
     thread::sleep(Duration::from_millis(100));
     let before = switches()?;
     thread::sleep(Duration::from_secs(1));
-    // One of the wake-ups is this thread's own.
+    // One of the counted wake-ups belongs to this thread.
     Some(switches()?.saturating_sub(before).saturating_sub(1))
 }
 

@@ -32,7 +32,7 @@ impl Library {
     pub(crate) const ALL: [Self; 7] =
         [Self::Ours, Self::Slot, Self::Tokio, Self::Pinned, Self::AsyncIo, Self::FuturesTimer, Self::Pingora];
 
-    /// Whether the library's timers need a runtime of tokio.
+    /// Returns whether the library's timers need a runtime of tokio.
     pub(crate) const fn is_tokio(self) -> bool {
         matches!(self, Self::Tokio | Self::Pinned)
     }
@@ -49,8 +49,8 @@ impl Library {
         }
     }
 
-    /// Returns how early a sleep of the library is allowed to end. pingora-timeout cuts the time
-    /// and the delay to whole milliseconds before it adds them.
+    /// Returns how early a sleep of the library is allowed to end. pingora-timeout truncates the
+    /// time and the delay to whole milliseconds before it adds them.
     pub(crate) const fn may_be_early(self) -> Duration {
         match self {
             Self::Pingora => Duration::from_millis(2),

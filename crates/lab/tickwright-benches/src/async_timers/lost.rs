@@ -31,7 +31,7 @@ pub(crate) struct Lost {
     pub(crate) lost: u64,
 }
 
-/// The most sleeps of all threads that are kept at a time.
+/// The maximum number of pending sleeps that all threads together keep at a time.
 const MOST: usize = 160_000;
 /// The upper bound of the sleeps' delays, in nanoseconds. Delays are not multiples of a tick.
 const LONGEST_NS: u64 = 50_000;
@@ -117,8 +117,8 @@ fn begin<S: Sleeps>(after: Duration) -> Option<Open<S>> {
     pending.then_some(Open { _sleep: sleep, told })
 }
 
-/// Polls new sleeps until the given time, and keeps at most `most` of them at a time. Returns how
-/// many sleeps were polled, and how many of them were never woken.
+/// Polls new sleeps until the given time, and keeps at most `most` pending sleeps at a time.
+/// Returns how many sleeps were polled, and how many of them were never woken.
 fn race<S: Sleeps>(until: Instant, most: usize) -> (u64, u64) {
     let mut open: Vec<Open<S>> = Vec::new();
     let mut sleeps = 0;
@@ -138,8 +138,8 @@ fn race<S: Sleeps>(until: Instant, most: usize) -> (u64, u64) {
         }
     }
     // Timers fire in the order of their deadlines. Therefore all other sleeps should have ended
-    // when this one ends. If the thread is preempted for longer than the delay, this sleep is over
-    // at its first poll, and another sleep begins.
+    // when this sleep ends. If the thread is preempted for longer than the delay, it is over at its
+    // first poll, and another sleep begins.
     let last = loop {
         sleeps += 1;
         if let Some(last) = begin::<S>(LAST) {

@@ -10,7 +10,7 @@ use crate::stats::Verdict;
 fn every_lane_runs_and_its_targets_are_judged() {
     let words = ["--rounds", "6", "--operations", "100", "--sleeps", "3", "--races", "5", "--n", "1000"];
     let args: AsyncArgs = request::words(&words).unwrap();
-    // The lanes do not read this meter, but the system's clock.
+    // The lanes read the system's clock instead of this meter.
     let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(0)).unwrap();
     let lanes = report.series.iter().filter(|series| series.name == "async").count();
     assert_eq!(lanes, Lane::all(1000).len());

@@ -72,15 +72,15 @@ pub(crate) struct Row {
 /// Measures every dictionary at every population with every kind of keys.
 ///
 /// # Errors
-/// If a result is wrong. The error describes the first one. An interruption is not an error; it is
-/// noted in `lab`.
+/// If a result is wrong. The error describes the first wrong result. An interruption is not an
+/// error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     let parts = plan.populations.len() * (plan.keys.len() + 1);
     let rounds = Rounds::new(plan.rounds, plan.seed);
     let progress = Progress::steps((parts * rounds.len()) as u64, "registry");
     let mut bench = Bench { plan, meter: lab.meter, progress, rounds, cells: Vec::new(), interrupted: false };
     for &population in &plan.populations {
-        // For each entry of each dictionary, room for a key and two links.
+        // Each entry of each dictionary needs room for a key and two links.
         let bytes = plan.kinds.len().saturating_mul(24).saturating_mul(population);
         allocator::room(bytes, &format!("{} dictionaries of {population} entries", plan.kinds.len()))?;
         let n = count(population);
@@ -129,7 +129,7 @@ impl Bench<'_> {
             whats.push(What::Thread);
         }
         let meter = self.meter;
-        // The work that all lanes do in a cell, and the right result.
+        // The work that all lanes do in a cell, and the expected result.
         let mut now: Option<(Work, u64)> = None;
         let taken = self.rounds.clone().cells(whats.len()).run(lanes.len(), |turn| {
             let count = lanes.len();
@@ -159,7 +159,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Measures filling in ascending order, in each way.
+    /// Measures filling in ascending order, once for each way to insert.
     fn ascents(&mut self, mut lanes: Vec<Lane<'_>>, population: usize) -> Result<(), String> {
         if self.interrupted {
             return Ok(());
@@ -193,8 +193,8 @@ impl Bench<'_> {
     }
 }
 
-/// Measures objects that stand for threads, one after the other. Each object is removed and
-/// inserted again with its key, and then its thread is started and joined. Returns the ns per
+/// Measures one thread after the other. An object represents each thread: the object is removed and
+/// inserted again with its key, and then the thread is started and joined. Returns the ns per
 /// thread.
 fn live_as_threads(
     lane: &mut Lane<'_>,

@@ -9,7 +9,8 @@ use crate::clock::Meter;
 
 /// A dictionary that is sampled repeatedly.
 pub(crate) trait Sampler: Subject {
-    /// Makes the calls. Returns the total time of the calls in ns, and a hash of their results.
+    /// Makes the calls of `work`. Returns the total time of the calls in ns, and a hash of their
+    /// results.
     fn sample(&mut self, work: &Work, meter: &dyn Meter) -> (u64, u64);
 
     /// Fills the dictionary in ascending order, then empties it. Returns the time of the filling in
@@ -34,7 +35,7 @@ impl<S: Subject> Sampler for S {
     }
 }
 
-/// A dictionary on the shelf.
+/// A dictionary and its sampler.
 pub(crate) struct Lane<'s> {
     pub(crate) kind: Kind,
     pub(crate) sampler: Box<dyn Sampler + 's>,
@@ -42,7 +43,7 @@ pub(crate) struct Lane<'s> {
 
 /// Calls `user` with empty dictionaries that have room for `count` objects.
 pub(crate) fn with_all<R>(kinds: &[Kind], count: usize, user: impl FnOnce(Vec<Lane<'_>>) -> R) -> R {
-    // The nodes serve only the dictionaries that link them.
+    // Nodes are created only for the dictionaries that are measured.
     let of = |kind| if kinds.contains(&kind) { count } else { 0 };
     let red_black = nodes::<RedBlack>(of(Kind::OdictHook));
     let avl = nodes::<Avl>(of(Kind::AvlHook));

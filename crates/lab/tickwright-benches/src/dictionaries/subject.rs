@@ -1,4 +1,4 @@
-//! The measured dictionaries, with an interface of the calls that a registry needs.
+//! The measured dictionaries, and their common interface: the calls that a registry needs.
 //!
 //! Each dictionary is used as its users would use it. In a tree of caller-owned nodes or in a slab,
 //! each object keeps its entry and is removed by that entry. Maps remove by key.
@@ -80,10 +80,10 @@ pub(crate) trait Subject {
 
     fn clear(&mut self);
 
-    /// Whether the structure passes its own check.
+    /// Returns whether the structure passes its own check.
     fn whole(&self) -> bool;
 
-    /// Whether the structure passes its check and has `count` entries.
+    /// Returns whether the structure passes its check and has `count` entries.
     fn holds(&self, count: usize) -> bool {
         self.len() == count && self.whole()
     }
@@ -125,7 +125,7 @@ pub(crate) fn nodes<B: Balance>(count: usize) -> Vec<Node<B>> {
     (0..).take(count).map(|at| Node { key: Cell::new(0), at, link: Link::new() }).collect()
 }
 
-/// One of our dictionaries whose nodes the caller owns.
+/// One of our dictionaries, with caller-owned nodes.
 pub(crate) struct Hooks<'a, B: Balance> {
     nodes: &'a [Node<B>],
     dictionary: HookDict<'a, ByKey, Node<B>, B>,

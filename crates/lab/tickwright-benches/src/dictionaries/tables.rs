@@ -22,15 +22,15 @@ fn ratio(rows: &[Row], kind: Kind, to: &[Row], other: Kind) -> Option<Summary> {
     stats::ratios(samples(rows, kind)?, samples(to, other)?)
 }
 
-/// The upper bounds of the ratio of our trees to the tree of intrusive-collections, at n = 10k and
-/// at every other n.
+/// The upper bounds of our trees' time divided by the time of intrusive-collections' tree: at n =
+/// 10k, and at every other n.
 const AT_10K: Bound = Bound::AtMost(0.85);
 const ANYWHERE: Bound = Bound::AtMost(1.0);
 /// The upper bound of our B+ tree's look-up time divided by the look-up time of the standard
 /// library's B-tree, at a million entries.
 const BPLUS: Bound = Bound::AtMost(1.2);
-/// The upper bound of the ratio of an ascending insert, by hint or at the end, to an insert by
-/// search: a third.
+/// The upper bound of the time of an ascending insert by hint or at the end, divided by the time of
+/// an insert by search: a third.
 const ASCENT: Bound = Bound::AtMost(0.333);
 
 pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec<Section> {
@@ -50,8 +50,8 @@ pub(super) fn sections(plan: &Plan, cells: &[Cell], findings: &[Finding]) -> Vec
     sections
 }
 
-/// Returns two columns for each population: medians, and their ratio to intrusive-collections'
-/// tree.
+/// Returns two columns for each population: the medians, and the ratio of each median to the median
+/// of intrusive-collections' tree.
 fn medians(what: What, cells: &[Cell]) -> Section {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.what == what).collect();
     let mut table = Table::new().column("", Format::Text);
@@ -80,8 +80,8 @@ fn medians(what: What, cells: &[Cell]) -> Section {
     Section::new(title).table(table)
 }
 
-/// Returns the ratio of the red-black tree to the AVL tree, with its interval. HelenOS's figures of
-/// 2018 compare the same trees. These ratios have no bound.
+/// Returns the time of the red-black tree divided by the time of the AVL tree, with the interval of
+/// this ratio. HelenOS's figures of 2018 compare the same trees. These ratios have no bound.
 fn against_avl(cells: &[Cell]) -> Table {
     let mut table = Table::new().column("", Format::Text).column("N", Format::Count);
     for storage in ["hooks", "slab"] {
@@ -162,7 +162,7 @@ pub(super) fn targets(cells: &[Cell]) -> Vec<Finding> {
     targets
 }
 
-/// The share of a thread's life from which on the dictionary matters, in percent.
+/// The dictionary matters from this share of a thread's life on, in percent.
 const MATTERS: f64 = 1.0;
 
 /// Answers the author's question: what workload would use the trees?
@@ -189,7 +189,7 @@ fn answer(cells: &[Cell]) -> Section {
     }
     let of = |kind: Kind| shares.iter().rev().filter(move |share| share.0 == kind);
     let said = Kind::value_variants().iter().filter(|kind| of(**kind).next().is_some()).map(|&kind| {
-        // The N from which on the share matters: the share matters at that N and at all larger N.
+        // The smallest N such that the share matters at this N and at all larger N.
         let from = of(kind).take_while(|share| share.2 >= MATTERS).last();
         let from =
             from.map_or("at none of these N".to_owned(), |share| format!("from N = {}", count(share.1)));

@@ -97,7 +97,7 @@ fn folded(fold: u64, found: Option<u32>) -> u64 {
     (fold.rotate_left(5) ^ found.map_or(u64::MAX, u64::from)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The size of a control block in bytes. It is not a power of two, so that the low bits of
+/// The size of a control block in bytes. The size is not a power of two, so that the low bits of
 /// addresses vary.
 const BLOCK: u64 = 0x240;
 const HEAP: u64 = 0x7f00_0000_0000;

@@ -9,7 +9,8 @@ use super::record::{Kind, Row, distinct};
 pub(super) struct Use {
     pub(super) name: &'static str,
     operations: &'static [&'static str],
-    /// Whether the cost of the use is its worst call, and not the sum of the means.
+    /// Whether the cost of the use is the cost of its worst call, instead of the sum of its calls'
+    /// means.
     is_worst: bool,
 }
 
@@ -44,8 +45,8 @@ impl Use {
         means.sum()
     }
 
-    /// Returns the cheapest structure at `n` and its instructions. If several are equally cheap,
-    /// returns the first one in the file.
+    /// Returns the cheapest structure at `n` and its instructions. If several structures are
+    /// equally cheap, returns the first of these structures in the file.
     pub(super) fn cheapest<'r>(&self, rows: &'r [Row], n: u64) -> Option<(&'r str, u64)> {
         let costs = structures(rows)
             .into_iter()
@@ -53,8 +54,9 @@ impl Use {
         costs.min_by_key(|(_, cost)| *cost)
     }
 
-    /// Returns the cheapest structure by the number of timers, as `rb up to n = 1, list up to n =
-    /// 16, rb-cached from n = 64`. The text is empty if nothing was measured.
+    /// Returns which structure is cheapest at which number of timers, such as
+    /// `rb up to n = 1, list up to n = 16, rb-cached from n = 64`. The text is empty if nothing was
+    /// measured.
     fn words(&self, rows: &[Row]) -> String {
         let mut runs: Vec<(&str, u64, u64)> = Vec::new();
         for n in sizes(rows) {

@@ -8,7 +8,7 @@ use crate::output::text::plain;
 /// The columns, in their order in the file.
 const HEADER: [&str; 8] = ["what", "processor", "level", "structure", "n", "of", "mean", "worst"];
 
-/// For a queue of Embassy's tasks, the operation that comprises all calls for one wake-up.
+/// The name of the operation that comprises all calls for one wake-up of an Embassy task.
 pub(super) const WAKE_UP: &str = "wake-up";
 
 /// The unit that a figure counts.
@@ -28,7 +28,7 @@ pub(super) struct Row {
     /// The optimization level: `3` or `s`.
     pub(super) level: String,
     pub(super) structure: String,
-    /// The number of pending timers. For bytes, the number of timers that exist.
+    /// The number of pending timers; for a figure in bytes, the number of existing timers.
     pub(super) n: u64,
     /// The operation, or the item that takes the bytes.
     pub(super) of: String,

@@ -7,8 +7,8 @@ use super::choice::{USES, Use, findings, sizes, structures};
 use super::data::Plan;
 use super::record::{Kind, Row, WAKE_UP, distinct};
 
-/// The number of curves in a plot: the structures that are cheapest at the largest number of timers
-/// are drawn.
+/// The maximum number of curves in a plot. A plot shows the structures that are cheapest at the
+/// largest number of timers.
 const CURVES: usize = 6;
 
 pub(super) fn sections(plan: &Plan) -> Vec<Section> {
@@ -28,7 +28,7 @@ fn columns(table: Table, before: &str, sizes: &[u64], format: Format) -> Table {
     table.columns(sizes.iter().map(|n| format!("{before}n={}", Format::Count.write(*n as f64))), format)
 }
 
-/// Returns which structure is cheapest at which number of timers.
+/// Returns the cheapest structure for each number of timers.
 fn cheapest(plan: &Plan) -> Section {
     let Plan { processor, level, rows, .. } = plan;
     let sizes = sizes(rows);
@@ -50,7 +50,7 @@ fn cheapest(plan: &Plan) -> Section {
         .text(said)
 }
 
-/// Returns the calls of one operation.
+/// Returns the figures of one operation's calls.
 fn calls(rows: &[Row], operation: &str) -> Section {
     let figures = || rows.iter().filter(|row| row.kind == Kind::Instructions && row.of == operation);
     let mut sizes = distinct(figures().map(|row| row.n));
@@ -73,8 +73,8 @@ fn calls(rows: &[Row], operation: &str) -> Section {
     Section::new(title).table(table)
 }
 
-/// Flash and RAM in addition to the program without a queue, and the bytes of a queue and of a
-/// timer.
+/// Returns the flash and the RAM that each structure needs in addition to the program without a
+/// queue, and the size of a queue and of a timer.
 fn bytes(plan: &Plan) -> Section {
     let Plan { processor, level, rows, .. } = plan;
     let figures = || rows.iter().filter(|row| row.kind == Kind::Bytes);

@@ -55,8 +55,8 @@ fn the_workload_is_what_was_called_and_not_the_file() {
     assert_ne!(one, of("one.csv", "instructions,M3,s,list,8,insert,60,76"));
 }
 
-/// Figures for Embassy's tasks are separate: the tasks are not a structure to choose, and have no
-/// number of timers.
+/// The figures for Embassy's tasks are in separate tables, because the tasks are not a structure
+/// that a user chooses, and have no number of timers.
 #[test]
 fn tasks_of_embassy_have_their_own_tables() {
     let report = report(&[]);

@@ -25,7 +25,7 @@ macro_rules! and_slab_only {
 
 macro_rules! table {
     ([$($id:literal => $family:ty;)+] $($slab_id:literal => $slab_family:ty;)+) => {
-        /// Whether an insert walks a list.
+        /// Returns whether an insert walks a list.
         pub(super) fn is_linear(structure: Structure) -> bool {
             let shape = match structure.id() {
                 $($id => Some(<$family as Family>::SHAPE),)+

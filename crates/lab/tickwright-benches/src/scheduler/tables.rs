@@ -89,8 +89,8 @@ fn operations(rows: &[Row], at: usize, name: &str) -> Section {
     Section::new(format!("{name}, beside its parts")).table(table).plot(plot)
 }
 
-/// Returns how the time of a delete grows from the smallest N to the largest, and the share of the
-/// bare queue in that growth.
+/// Returns how the time of a delete grows from the smallest N to the largest, and the bare queue's
+/// share of that growth.
 fn growth(plan: &Plan, rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for structure in plan.structures.iter().map(|structure| structure.id()) {

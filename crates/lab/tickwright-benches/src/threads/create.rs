@@ -1,5 +1,5 @@
-//! Creating and joining threads of this project and of other libraries: a thread is created for
-//! every join, and threads are joined in the order of their creation.
+//! Creating and joining threads of this project and of other libraries: one thread is created after
+//! each join, and threads are joined in the order of their creation.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ pub(super) enum Maker {
 /// Starts a runtime of M:N threads; `None` means one worker per core.
 ///
 /// # Errors
-/// The error of the runtime.
+/// If the runtime does not start.
 pub(super) fn many(workers: Option<usize>, guard: bool) -> Result<Runtime, String> {
     let settings = if guard { ManyToMany::new() } else { ManyToMany::new().guard(0) };
     let settings = workers.map_or(settings.clone(), |workers| settings.workers(workers));
@@ -89,7 +89,7 @@ fn ours(runtime: &Runtime, starts: u64, creators: u64, clock: OsClock) -> Result
         handle: &RuntimeHandle,
         body: impl FnOnce() -> Result<u64, String> + Send + 'static,
     ) -> Result<ThreadId, String> {
-        // A result of a thread is a `usize`.
+        // Our threads return a `usize`, so the sum is converted.
         let body = move || body().ok().and_then(|sum| usize::try_from(sum).ok()).unwrap_or(0);
         handle.create(&Attributes::new(), body).map_err(|error| error.to_string())
     }

@@ -113,8 +113,8 @@ impl Lane {
     }
 }
 
-/// A wake across processors takes this many times as long, so a sample has only this fraction of
-/// the usual number.
+/// A wake across processors takes about `FEWER` times as long as a wake on one processor, so a
+/// sample has only `1 / FEWER` of the usual number of wakes.
 const FEWER: u32 = 10;
 
 fn on_workers<R: Send + 'static>(

@@ -6,7 +6,7 @@ use crate::experiment::conduct_plan;
 fn every_lane_runs_and_its_targets_are_judged() {
     let args: ThreadsArgs =
         request::words(&["--rounds", "6", "--operations", "100", "--parked", "0"]).unwrap();
-    // The lanes do not read this meter, but the system's clock.
+    // The lanes read the system's clock instead of this meter.
     let report = conduct_plan(&args, &args.plan().unwrap(), &FakeMeter::steady(0)).unwrap();
     assert_eq!(report.series.len(), Lane::ALL.len());
     for series in &report.series {

@@ -1,4 +1,4 @@
-//! A random mix of all operations on one structure, compared with the oracle. It verifies
+//! A random mix of all operations on one structure, compared with the oracle. The mix verifies
 //! operations that the hold model never calls: removal, re-arming to another deadline, and reading
 //! the second timer.
 
@@ -84,8 +84,8 @@ fn mix_granular(queue: &mut dyn Erased, lateness: fn(u64) -> u64) -> Result<Stri
 fn mix(structure: &Structure, queue: &mut dyn Erased) -> Result<String, String> {
     let mut oracle = Oracle::default();
     let mut rng = Pcg64::seed_from_u64(1);
-    // The deadline of each armed timer. The deadline shows which timer a structure chose among
-    // timers of equal deadline.
+    // The deadline of each armed timer. Among timers of equal deadlines, a structure can return any
+    // timer, and this map gives the deadline of the returned timer.
     let mut armed: BTreeMap<u32, u64> = BTreeMap::new();
     let mut now = 0;
     for step in 0..OPERATIONS {

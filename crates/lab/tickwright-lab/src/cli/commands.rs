@@ -16,7 +16,8 @@ pub(crate) struct Audience {
 }
 
 /// Returns the path of each command, for whom the command is, and its examples as its help shows
-/// them. The path of the tour is empty. A command that `list` does not show is for nobody.
+/// them. The path of the tour is empty. The second item is `None` for a command that `list` does
+/// not show.
 pub(super) fn entries() -> impl Iterator<Item = (&'static str, Option<&'static str>, &'static str)> {
     include_str!("commands.txt").split("== ").skip(1).map(|entry| {
         let (head, examples) = entry.split_once('\n').unwrap_or((entry, ""));
@@ -25,7 +26,7 @@ pub(super) fn entries() -> impl Iterator<Item = (&'static str, Option<&'static s
     })
 }
 
-/// Returns the commands of this build, of which `cli` is the parser.
+/// Returns the commands of this build, whose parser is `cli`.
 pub(crate) fn audience(cli: &clap::Command) -> Vec<Audience> {
     let of = |(path, whom, _): (&str, Option<&'static str>, _)| {
         let what = match path {
@@ -37,8 +38,8 @@ pub(crate) fn audience(cli: &clap::Command) -> Vec<Audience> {
     entries().filter_map(of).collect()
 }
 
-/// Returns the examples of a command, with which its help ends, or an empty text if it has none.
-/// The examples of an experiment are in its file.
+/// Returns the examples at the end of a command's help, or an empty text if the command has none.
+/// The examples of an experiment are in the experiment's file.
 pub(super) fn examples(path: &str) -> String {
     let own = entries().find(|(of, ..)| *of == path).map(|(.., examples)| examples);
     let row = path.strip_prefix("reproduce ").and_then(experiments::row);

@@ -16,7 +16,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 struct Found {
     line: usize,
     /// A command line in a code block is complete. A command line in a sentence can lack required
-    /// arguments: `tickwright show`.
+    /// arguments, as `tickwright show` does.
     whole: bool,
     words: Vec<String>,
 }
@@ -200,7 +200,7 @@ fn refusal(found: &Found) -> Option<String> {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
         ErrorKind::InvalidValue,
     ];
-    // A sentence can name a flag without its value: `tickwright list --scenario`.
+    // A sentence can name a flag without its value, such as `tickwright list --scenario`.
     let lacks =
         incomplete.contains(&error.kind()) && !(error.kind() == ErrorKind::InvalidValue && has_value(&error));
     let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -210,7 +210,7 @@ fn refusal(found: &Found) -> Option<String> {
     Some(format!("{:?}: {}", found.words.join(" "), error.to_string().lines().next().unwrap_or_default()))
 }
 
-/// Whether the parser refused a value that was present.
+/// Returns whether the parser refused a value that was present.
 fn has_value(error: &clap::Error) -> bool {
     use clap::error::{ContextKind, ContextValue};
     !matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())

@@ -1,24 +1,24 @@
 //! Asterisk's scheduler experiment of 2009: should a sorted list or a heap hold the callbacks?
 //!
-//! Russell Bryant's change (Review Board #160) replaced the scheduler's doubly linked list by a
+//! Russell Bryant's change (Review Board #160) replaced the scheduler's doubly linked list with a
 //! binary heap. Its test module created a context and timed N adds with random delays from 0 to 60
-//! s. Then it timed N deletes by id in the order of the adds. The published result: up to about N =
-//! 100, the list and the heap take equal times; at a million, the heap takes 0.4 % of the list's
-//! time.
+//! s. Then it timed N deletes by id in the order of the adds. In the published times, the list and
+//! the heap are equally fast up to about N = 100, and at a million the heap takes 0.4 % of the
+//! list's time.
 //!
 //! # Two modes
 //!
-//! *faithful*: the schedulers of 2009 ([`then`]). Their times contain a mutex, an allocation, a
-//! hash table, and, for each delay, a read of eight bytes from the system's random source. *ours*:
-//! this project's scheduler with each of our structures, whose delays are drawn before the clock
-//! starts.
+//! *faithful*: the schedulers of 2009 ([`then`]). The times of these schedulers include a mutex, an
+//! allocation, a hash table, and, for each delay, a read of eight bytes from the system's random
+//! source. *ours*: this project's scheduler with each of our structures, whose delays are drawn
+//! before the clock starts.
 //!
 //! # What the reviewers asked
 //!
 //! - Can a heap become as slow as a list? No: the shape of a heap depends only on N, so an add
 //!   makes at most log N comparisons and a delete at most twice as many.
 //! - How does a red-black tree, or a hash with a ring, compare with the heap? The trees and the
-//!   wheel are columns.
+//!   wheel are columns of the table.
 //! - In which order were the calls made? The first sentence of the report states the order.
 
 mod column;
@@ -84,7 +84,7 @@ pub(crate) struct Plan {
 /// The measurements.
 #[derive(Debug)]
 pub(crate) struct Data {
-    /// The number of events of the scripts in virtual time. All timers fired in sorted order.
+    /// The number of verified events in the scripts, which run in virtual time.
     verified: usize,
     table: Table,
 }
@@ -93,7 +93,8 @@ pub(crate) struct Data {
 const SCRIPT: usize = 2000;
 
 impl AsteriskArgs {
-    /// Returns the modes to run. A system can lack the random source of 2009.
+    /// Returns the modes to run. By default, the faithful mode is left out on a system without the
+    /// random source of 2009.
     fn modes(&self) -> Vec<Mode> {
         let is_asked = |mode: &Mode| {
             if self.mode.is_empty() { Delays::of(*mode, 1, 0).is_ok() } else { self.mode.contains(mode) }

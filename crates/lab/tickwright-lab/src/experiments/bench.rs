@@ -1,14 +1,14 @@
 //! `tickwright bench [SCENARIO...]`: compares all structures on the chosen workloads.
 //!
-//! Each structure takes a sample in every round. Its answers are [verified](crate::models::verify)
-//! before its time counts.
+//! Each structure is sampled in every round. The structure's answers are
+//! [verified](crate::models::verify) before its time counts.
 //!
 //! - [`run`]: runs the rounds. All [queues live at the same time](crate::models::live): each is
 //!   filled once and sampled in every round
 //! - [`floor`]: measures references that are not queues; [`cell`]: computes medians and ratios;
 //!   [`findings`], [`tables`]: write the report
-//! - [`matrix`] with [`drain`], [`worst`], [`memory`]: what the flags with these names show instead
-//!   of times
+//! - [`matrix`] with [`drain`], [`worst`], [`memory`]: the results that the flags `--matrix`,
+//!   `--worst` and `--memory` show instead of times
 
 pub(crate) mod cell;
 mod drain;
@@ -137,7 +137,7 @@ pub(crate) struct BenchArgs {
 const QUICK_OPERATIONS: u64 = 10_000;
 const QUICK_ROUNDS: u64 = 9;
 
-/// What is measured without a scenario.
+/// The scenarios that are measured if the user names none.
 const DEFAULT: [&str; 2] = ["hold-exp-sparse", "network"];
 
 /// What `bench` measures: the arguments, with the files that they name.
@@ -155,7 +155,7 @@ enum What {
     Memory,
 }
 
-/// Everything that a run measures. Most runs have one of these.
+/// Everything that a run measures. Most runs use only one of these fields.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) timed: run::Plan,
@@ -236,7 +236,8 @@ impl Bench {
         own
     }
 
-    /// Says how `--quick` shortens the run, and which populations it leaves out.
+    /// Returns a text that says how `--quick` shortens the run, and which populations it leaves
+    /// out.
     fn shortened(&self) -> String {
         let [most, operations] = [cell::QUICK_POPULATIONS, QUICK_OPERATIONS as usize].map(count);
         let mut words = format!(
@@ -315,11 +316,12 @@ impl Bench {
 }
 
 /// Finds the scenarios that the words name. A word with a leading `!` excludes the scenarios that
-/// it names. If all words begin with `!`, the result is the built-in scenarios without the excluded
-/// ones.
+/// it names. If all words begin with `!`, the result contains the built-in scenarios without the
+/// excluded scenarios.
 ///
 /// # Errors
-/// If a scenario cannot be found or read, two scenarios have the same name, or no scenario is left.
+/// If a scenario cannot be found or read, if two scenarios have the same name, or if no scenario is
+/// left.
 fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     let built_in = Scenario::built_in()?;
     let named = |word: &str| -> Result<Vec<Scenario>, LabError> {
@@ -372,7 +374,7 @@ fn choose(words: &[String]) -> Result<Vec<Scenario>, LabError> {
     Ok(chosen)
 }
 
-/// Returns the attacks of a file, after the arguments have overridden some of them.
+/// Returns the attacks of a file, after the arguments have overridden some of the file's values.
 fn overriding(args: &BenchArgs, own: &worst::Attacks) -> worst::Attacks {
     let mut attacks = own.clone();
     if !args.pattern.is_empty() {
@@ -513,7 +515,8 @@ impl Experiment for Bench {
     fn series(&self, _: &Plan, Data { cells, drained, calls, weighed }: &Data) -> Vec<Series> {
         let times = cells.iter().flat_map(Cell::series);
         let (held, figures): (Vec<Series>, &[&str]) = match &self.what {
-            // The tails of the calls are a separate result.
+            // The matrix shows only the worst call of each kind. The tails of the calls are a
+            // result of `--worst`.
             What::Matrix(_) => (cells.iter().flat_map(Cell::memory).collect(), &["worst"]),
             _ => (Vec::new(), &worst::FIGURES),
         };

@@ -9,34 +9,34 @@
 //!
 //! # What the published rates say
 //!
-//! **Simple test**, 5.5 % match before the patch and 86.6 % after it. Before the patch, a re-arm
-//! matches if no tick has passed since the previous re-arm, because both then have the same
-//! deadline. Suppose that re-arms of a timer come at random (exponential gaps with a mean of m
-//! ticks), and that each sets the deadline to now + delay. The share of gaps within one tick is
-//! then 1 - m (1 - e^(-1/m)), and 5.5 % gives **m = 8.75 ticks**. After the patch, a re-arm matches
-//! if the deadline stays in its granule of g ticks, so the share is 1 - (m/g)(1 - e^(-g/m)). This
-//! share is 34.5 % for the 8 ticks of level 1, **86.3 % for the 64 ticks of level 2**, and 98.3 %
-//! for the 512 ticks of level 3. A timer with a delay on level 2 (504 to 4031 ticks) that is
-//! re-armed every 8.75 ticks on average therefore predicts both published figures within 0.3
-//! points. The defaults here are a delay of one second at 1000 Hz and a mean gap of 8.75 ticks. The
-//! gap follows from the published *before*, and the delay is only a round number, so *after* is a
-//! result and not an input.
+//! **Simple test**: 5.5 % of the re-arms match before the patch and 86.6 % after it. Before the
+//! patch, a re-arm matches if no tick has passed since the previous re-arm, because both then have
+//! the same deadline. Suppose that re-arms of a timer come at random (exponential gaps with a mean
+//! of m ticks), and that each sets the deadline to now + delay. The share of gaps within one tick
+//! is then 1 - m (1 - e^(-1/m)), and 5.5 % gives **m = 8.75 ticks**. After the patch, a re-arm
+//! matches if the deadline stays in its granule of g ticks, so the share is 1 - (m/g)(1 -
+//! e^(-g/m)). This share is 34.5 % for the 8 ticks of level 1, **86.3 % for the 64 ticks of level
+//! 2**, and 98.3 % for the 512 ticks of level 3. A timer with a delay on level 2 (504 to 4031
+//! ticks) that is re-armed every 8.75 ticks on average therefore predicts both published figures
+//! within 0.3 points. The defaults here are a delay of one second at 1000 Hz and a mean gap of 8.75
+//! ticks. The gap follows from the published *before*, and the delay is only a round number, so
+//! *after* is a result and not an input.
 //!
-//! **Networking**, 97.8 % match before the patch and 99.7 % after it. A timer of level 1 (8 ticks
-//! per granule) has these rates if it is re-armed about 45 times per tick, without a pause. Before
-//! the patch, only the first re-arm of a tick does not match: 1 - 1/45 = 97.8 %. After the patch,
-//! only the first re-arm of a granule does not match: 1 - 1/(8 * 45) = 99.7 %. The retransmission
-//! timer is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm this timer, and a receiver
-//! sends one acknowledgement for every two segments. **A stream over an Ethernet of 1 Gbit/s has
-//! 81.3 segments and 40.6 acknowledgements per tick, which gives 97.5 % before and 99.7 % after**.
-//! Both figures are within 0.3 points of the published ones, and we chose only the speed of the
-//! line and the sending side. This is an interpretation, not a proof: the workload of 2016 is not
-//! known.
+//! **Networking**: 97.8 % of the re-arms match before the patch and 99.7 % after it. A timer of
+//! level 1 (8 ticks per granule) has these rates if it is re-armed about 45 times per tick, without
+//! a pause. Before the patch, only the first re-arm of a tick does not match: 1 - 1/45 = 97.8 %.
+//! After the patch, only the first re-arm of a granule does not match: 1 - 1/(8 * 45) = 99.7 %. The
+//! retransmission timer is on level 1 at 1000 Hz (200 ms). Acknowledgements re-arm this timer, and
+//! a receiver sends one acknowledgement for every two segments. **A stream over an Ethernet of 1
+//! Gbit/s has 81.3 segments and 40.6 acknowledgements per tick, which gives 97.5 % before and 99.7
+//! % after**. Both figures are within 0.3 points of the published figures, and we chose only the
+//! speed of the line and the sending side. This is an interpretation, not a proof: the workload of
+//! 2016 is not known.
 //!
-//! Therefore the test has a server that sends through such a line, in virtual time. It has hundreds
-//! of connections, and more than one response is active at a time. Sharing the line and starting
-//! new responses lower both figures. The re-arms follow from the traffic by the rules of TCP; only
-//! the pauses of the clients are random.
+//! Therefore the test has a server that sends through such a line, in virtual time. The server has
+//! hundreds of connections, and more than one response is active at a time. Sharing the line and
+//! starting new responses lower both figures. The re-arms follow from the traffic by the rules of
+//! TCP; only the pauses of the clients are random.
 //!
 //! The published pair also excludes some workloads, because they cause requeues that no granule
 //! prevents:

@@ -127,8 +127,8 @@ fn run(part: Part, plan: &Plan, clock: OsClock, data: &mut Data) -> Result<(), L
     Ok(())
 }
 
-/// Returns whether M:N loses: the time of NGPT's design relative to one-to-one threads, from the
-/// table or from the ladder.
+/// Returns the headline: whether M:N loses, judged by the time of NGPT's design relative to
+/// one-to-one threads, from the table or from the ladder.
 fn headline(data: &Data, published: &Published) -> Option<Finding> {
     let one = Column::Ours(Model::OneToOne);
     let of_table = |model| data.table.as_ref().and_then(|table| table.ratio(Column::Ours(model), one));

@@ -9,8 +9,8 @@ pub(crate) fn ids(structures: &[&'static Structure]) -> String {
     structures.iter().map(|structure| structure.id).collect::<Vec<_>>().join(",")
 }
 
-/// Returns the structures that were not run, and why, one line for each structure and reason:
-/// `list/slab not run at n=2k, 10k: insertion is O(n)`.
+/// Returns the structures that were not run, and why, one line for each structure and reason, such
+/// as `list/slab not run at n=2k, 10k: insertion is O(n)`.
 pub(crate) fn left_out(skipped: impl IntoIterator<Item = (&'static str, String, String)>) -> String {
     let mut lines: Vec<(&str, Vec<String>, String)> = Vec::new();
     for (id, n, why) in skipped {

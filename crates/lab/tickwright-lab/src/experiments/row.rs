@@ -49,8 +49,8 @@ struct Source {
     _source: String,
 }
 
-/// Checks whether a run repeated the experiment. If it did not, its figures describe another
-/// workload.
+/// Checks whether a run repeated the experiment. If the run did not repeat it, the run's figures
+/// describe another workload.
 type Accept = fn(&Report) -> Result<(), String>;
 
 /// An experiment that can be reproduced.
@@ -92,11 +92,11 @@ fn conduct<A: Args + Experiment>(
     Ok(report)
 }
 
-/// Reads the table `published` of an experiment's file. The file is parsed in one form, because a
-/// parser for each form would be compiled for each experiment.
+/// Reads the table `published` of an experiment's file. The file is first parsed into a generic
+/// table, because a parser for each type of figures would be compiled for each experiment.
 ///
 /// # Errors
-/// If the file has a mistake. The tests show that it has none.
+/// If the file has a mistake. The tests show that no file has a mistake.
 pub(crate) fn published<T: DeserializeOwned>(file: &str) -> Result<T, LabError> {
     let wrong = |error| LabError::usage(format!("the figures of an experiment: {error}"));
     figures(file)?.try_into().map_err(wrong)

@@ -7,9 +7,9 @@
 //!
 //! # What the published counts say
 //!
-//! Below, a *head* is one read of the queue's first entry, and a *second* is one read of the entry
-//! after it. Core i7, binary heap, 7201 s: 325.2 M head reads, 3.03 M second reads, 115.0 M inserts
-//! and 115.0 M removes.
+//! Below, a *head read* is one read of the queue's first entry, and a *second read* is one read of
+//! the entry after the first. Core i7, binary heap, 7201 s: 325.2 M head reads, 3.03 M second
+//! reads, 115.0 M inserts and 115.0 M removes.
 //!
 //! 1. A tick removes its timer and inserts it again: one insert, one remove. The kernel's tick
 //!    handler reads the head three times: to find the expired timer, to find that the next timer is
@@ -17,13 +17,13 @@
 //! 2. Half of the ticks start or stop a timer. Starts and stops are equally frequent, so a tick
 //!    costs another 1/4 insert and 1/4 remove. Each start or stop costs one more head read, because
 //!    the kernel checks whether the hardware is set for this timer.
-//! 3. The kernel reads the second for one purpose. On the i7, the tick of Linux itself is a timer
-//!    in the same queue, with the lowest priority. If this host tick is the head while more urgent
-//!    work runs, the kernel sets the hardware for the timer after the head. When that work is done
-//!    and Linux is about to run, the kernel sets the hardware for the head again, so each host tick
-//!    costs one second read and one more head read. The host tick becomes the head once, at the end
-//!    of the tick before it, when that tick has just made a thread ready. The 3,027,528 second
-//!    reads in 7201 s give a host tick of **420.4 Hz**.
+//! 3. The kernel reads the second entry for one purpose. On the i7, the tick of Linux itself is a
+//!    timer in the same queue, with the lowest priority. If this host tick is the head while more
+//!    urgent work runs, the kernel sets the hardware for the timer after the head. When that work
+//!    is done and Linux is about to run, the kernel sets the hardware for the head again, so each
+//!    host tick costs one second read and one more head read. The host tick becomes the head once,
+//!    at the end of the tick before it, when that tick has just made a thread ready. The 3,027,528
+//!    second reads in 7201 s give a host tick of **420.4 Hz**.
 //! 4. The host tick is a tick too: one insert, one remove, three head reads. The host tick starts
 //!    and stops no timer.
 //!

@@ -3,8 +3,8 @@
 //!
 //! A [delta list](delta) is sorted, and an insert walks it. In March, pull request 106013 proposed
 //! a heap, with times that were measured on a board. At 64 time-outs, an insert took half of the
-//! list's time, and an abort took nearly three times as long. Pull request 108339 proposed a wheel
-//! and 117320 a skip list, and 111746 made the back end a build option. The list stayed the
+//! list's time, and an abort took nearly three times as long. Pull request 108339 proposed a wheel,
+//! 117320 proposed a skip list, and 111746 made the back end a build option. The list stayed the
 //! default: it is "inexpensive for the handful a typical system has pending".
 //!
 //! # What is repeated
@@ -58,7 +58,7 @@ pub(crate) struct ZephyrArgs {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "list,heap,wheel,skip-list,our-list,our-heap,our-wheel,our-default"
+        default_value = "list,heap,wheel,skip-list,our-list,our-heap,our-wheel,our-slab-heap"
     )]
     structures: Vec<Subject>,
     /// The order of the delays

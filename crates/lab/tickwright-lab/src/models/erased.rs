@@ -68,9 +68,9 @@ impl<Q: Timed> Erased for Q {
     }
 }
 
-/// A queue whose calls are indirect. The loops over it are compiled once. They run work that is not
-/// timed, such as logging all answers of an exact queue, or asking questions in work of which only
-/// a fold is kept.
+/// A queue whose calls are indirect. The loops over it are compiled once. These loops run work that
+/// is not timed, such as logging all answers of an exact queue, or asking the questions of a
+/// workload whose answers are only folded.
 struct Behind<'q>(&'q mut dyn Erased);
 
 impl BenchQueue for Behind<'_> {

@@ -115,7 +115,7 @@ impl Visitor for Nest<'_> {
         let arena = C::arena(self.capacity);
         let bytes = [before, allocator::live_bytes()];
         let queue = C::queue(&arena, self.capacity);
-        // A guard is compiled only for the structures that need one.
+        // A guard is compiled only for the structures that need a guard.
         if <C::Queue<'_> as Timed>::EXACT {
             self.add(structure, &RefCell::new(queue), bytes, C::INLINE);
         } else if self.guarded {
@@ -127,9 +127,9 @@ impl Visitor for Nest<'_> {
     }
 }
 
-/// A queue whose late deliveries cannot collide with operations that assume these deliveries to be
-/// done. A granular structure delivers a timer after its deadline, and by then the workload can
-/// have armed the timer's id again.
+/// Wraps a queue so that its late deliveries do not collide with operations that assume that these
+/// deliveries have already happened. A granular structure delivers a timer after its deadline, and
+/// by then the workload can have armed the timer's id again.
 #[derive(Debug)]
 struct Guarded<Q> {
     queue: Q,

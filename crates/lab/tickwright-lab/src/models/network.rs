@@ -52,9 +52,9 @@ pub(super) fn next(draw: &mut Draw, timeouts: &Timeouts, measure: Measure) -> Ta
     Tape { server, deliveries: operations / 16, ..Tape::of([Step::Serve]) }
 }
 
-/// Passes the time-outs that an exchange moved or cancelled, and that would expire after the first
-/// tick. Only the last `most` exchanges count. They have the same number and distribution as the
-/// exchanges that led to [`deadlines`], but they are drawn separately.
+/// Passes to `each` the time-outs that an exchange moved or cancelled and that would expire after
+/// the first tick. Only the last `most` exchanges count. These exchanges have the same number and
+/// distribution as the exchanges that led to [`deadlines`], but they are drawn separately.
 pub(super) fn past(draw: &Draw, timeouts: &Timeouts, most: usize, each: &mut dyn FnMut(u32, u64)) {
     let (longest, revisit) = (timeouts.longest(), timeouts.revisit.get());
     let mut past = Draw::new(draw.population as usize, 0, !draw.seed);

@@ -1,5 +1,5 @@
 //! One-shot timers of a server in a steady state: each timer that leaves is replaced by another
-//! one. Most timers are cancelled before they expire.
+//! timer. Most timers are cancelled before they expire.
 //!
 //! ```text
 //! id 0   ├── insert ──── cancel ┤├── insert ─────────── expire ┤├── insert ──
@@ -73,9 +73,9 @@ impl OneShot {
     }
 
     /// Simulates the timers of an id, one after the other, until the first tick. Returns the
-    /// deadline of the timer that is pending then. Calls `cancelled(age, deadline)` for each
-    /// cancelled timer that would expire after the first tick. `age` is the number of ticks since
-    /// it was armed.
+    /// deadline of the timer that is pending at that tick. Calls `cancelled(age, deadline)` for
+    /// each cancelled timer that would expire after the first tick. `age` is the number of ticks
+    /// since that timer was armed.
     fn pending(&mut self, draw: &mut Draw, id: u32, cancelled: &mut dyn FnMut(u64, u64)) -> u64 {
         let first = HISTORY * self.longest();
         // Each id begins at a random tick. The earliest possible tick is `-first`.
@@ -122,8 +122,8 @@ impl OneShot {
         Tape { server, deliveries, ..Tape::of([Step::Serve]) }
     }
 
-    /// Passes each timer that was cancelled and would expire after the first tick. If there are
-    /// more than `most` of them, only the last `most` are passed.
+    /// Passes to `each` every timer that was cancelled and would expire after the first tick. If
+    /// there are more than `most` such timers, only the last `most` are passed.
     pub(super) fn past(&self, draw: &Draw, most: usize, each: &mut dyn FnMut(u32, u64)) {
         let mut again = Self::new(self.one_shots);
         let mut draw = Draw::new(draw.population as usize, 0, draw.seed);

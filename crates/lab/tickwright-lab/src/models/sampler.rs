@@ -24,7 +24,7 @@ pub(crate) struct Sample {
 /// the number of calls: only the timers that were armed last are passed.
 pub(crate) type Past<'p> = dyn Fn(usize, &mut dyn FnMut(u32, u64)) + 'p;
 
-/// The number of arms of each timer that bring a structure that sweeps into its steady state.
+/// A structure that sweeps reaches its steady state after each timer was armed this many times.
 const ARMS: usize = 4;
 
 /// What a queue holds.
@@ -45,7 +45,8 @@ pub(crate) struct Sampler<'q> {
 
 impl<'q> Sampler<'q> {
     /// Creates a sampler of a queue. `before` is the value of [`allocator::live_bytes`] before the
-    /// queue was created. All that this thread has allocated since then counts as the queue's.
+    /// queue was created. All memory that this thread has allocated since then counts as the
+    /// queue's memory.
     pub(crate) fn new(before: isize, queue: &'q (dyn Shared + 'q)) -> Self {
         Self { queue, bytes: Cell::new(allocator::live_bytes() - before) }
     }
@@ -87,7 +88,7 @@ impl<'q> Sampler<'q> {
         answer
     }
 
-    /// Whether the queue keeps entries of timers that were removed or moved.
+    /// Returns whether the queue keeps entries of timers that were removed or moved.
     pub(crate) fn is_lazy(&self) -> bool {
         self.queue().dead() != Dead::Leave
     }
@@ -127,7 +128,7 @@ impl<'q> Sampler<'q> {
 }
 
 /// Stands for a queue but stores no timers. Pops return all ids in ascending order and then start
-/// over; an advance delivers nothing. Its time is the cost of the harness.
+/// over; an advance delivers nothing. The time of this null queue is the cost of the harness.
 #[derive(Debug)]
 pub(crate) struct Empty {
     next: u32,

@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
     /// A description in one line.
     #[serde(deserialize_with = "text::deserialize")]
     pub(crate) title: String,
-    /// What the scenario shows and why, in prose. It can be left out.
+    /// What the scenario shows and why, in prose. This key can be left out.
     #[serde(default, deserialize_with = "text::deserialize")]
     pub(crate) analysis: String,
     /// The kind of work.
@@ -83,7 +83,7 @@ impl Timeouts {
 }
 
 /// One-shot timers of a server, in ticks. Either `cancelled_percent` or `completions` determines
-/// which of them are cancelled.
+/// which timers are cancelled.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -153,9 +153,9 @@ pub(crate) struct Run {
     /// The number of operations in a sample; absent in models whose samples have a fixed length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations: Option<Operations>,
-    /// The minimum number of operations per pending timer in a sample. It is large enough that a
-    /// structure that sweeps its dead entries, or moves its timers in batches, does so in every
-    /// sample.
+    /// The minimum number of operations per pending timer in a sample. The number is large enough
+    /// that a structure that sweeps its dead entries, or moves its timers in batches, sweeps or
+    /// moves in every sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operations_per_timer: Option<PerTimer>,
     /// The number of samples of each structure.
@@ -227,10 +227,10 @@ const OF_EXPERIMENTS: &[(&str, &str)] = &[
 ];
 
 impl Scenario {
-    /// Parses a scenario; `file` appears in messages.
+    /// Parses a scenario; `file` is the file's name in messages.
     ///
     /// # Errors
-    /// A mistake in the text, with file, line and key.
+    /// If the text has a mistake. The error names the file, the line and the key.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         let scenario: Self = parse(file, text).map_err(|error| Kind::Scenario.mistaken(file, text, error))?;
         scenario.consistent().map_err(|wrong| LabError::usage(format!("{file}: {wrong}")))?;
@@ -281,8 +281,8 @@ impl Scenario {
         registry::select(&self.structures()).map(|_| ()).map_err(|error| format!("'run.structures': {error}"))
     }
 
-    /// Returns the longest delay that is armed, in ticks. An exponential delay exceeds it once in
-    /// e^64 draws.
+    /// Returns the longest delay that is armed, in ticks. An exponential delay exceeds this value
+    /// once in e^64 draws.
     pub(crate) fn longest_delay(&self) -> Option<u64> {
         let of = |all: Increments| match all.distribution {
             Distribution::Exponential => all.mean.get() * 64,
@@ -292,7 +292,7 @@ impl Scenario {
         self.increments.map(of).or_else(timeouts).or_else(|| Some(self.one_shots?.longest.get()))
     }
 
-    /// Returns the patterns of its structures.
+    /// Returns the patterns of the scenario's structures.
     pub(crate) fn structures(&self) -> Vec<String> {
         self.run.structures.iter().map(|pattern| pattern.0.clone()).collect()
     }
@@ -307,7 +307,8 @@ impl Scenario {
     /// Parses the built-in scenarios.
     ///
     /// # Errors
-    /// A built-in scenario has a mistake; the tests show that no built-in scenario has one.
+    /// If a built-in scenario has a mistake. The tests show that no built-in scenario has a
+    /// mistake.
     pub(crate) fn built_in() -> Result<Vec<Self>, LabError> {
         BUILT_IN.iter().map(|(file, text)| Self::parse(file, text)).collect()
     }
@@ -324,8 +325,8 @@ impl Scenario {
     /// file.
     ///
     /// # Errors
-    /// If no scenario has this name (the message gives the nearest name), the file does not exist,
-    /// or the file has a mistake.
+    /// If no scenario has this name (the message gives the nearest name), if the file does not
+    /// exist, or if the file has a mistake.
     pub(crate) fn find(name: &str) -> Result<Self, LabError> {
         if is_file(name) {
             return Self::parse(name, &read(Path::new(name))?);
@@ -389,7 +390,7 @@ impl Kind {
     }
 }
 
-/// Whether the name of a scenario is a path: it has a separator, or ends in `.toml`.
+/// Returns whether the name of a scenario is a path: it has a separator, or ends in `.toml`.
 pub(crate) fn is_file(name: &str) -> bool {
     let path = Path::new(name);
     path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1
@@ -398,16 +399,16 @@ pub(crate) fn is_file(name: &str) -> bool {
 /// Reads the text of a scenario file of any form.
 ///
 /// # Errors
-/// The file cannot be read or is too long.
+/// If the file cannot be read or is too long.
 pub(crate) fn read(path: &Path) -> Result<String, LabError> {
     text::read(path, text::SHORT)
         .map_err(|error| LabError::usage(format!("{} cannot be read: {error}", path.display())))
 }
 
-/// Parses a scenario file of any form; `file` appears in messages.
+/// Parses a scenario file of any form; `file` is the file's name in messages.
 ///
 /// # Errors
-/// A mistake in the text, with file, line and key.
+/// If the text has a mistake. The error names the file, the line and the key.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, LabError> {
     toml::from_str(text).map_err(|error| LabError::usage(format!("{file}: {}", error.to_string().trim_end())))
 }

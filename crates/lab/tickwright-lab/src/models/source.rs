@@ -5,7 +5,7 @@
 //!   deadline.
 //! - *Expire*: the deadlines of n timers are random over n ticks. The clock then advances tick by
 //!   tick until no timer is left.
-//! - *Idle*: timers far ahead, and a driver that polls at each tick. No timer is ever due.
+//! - *Idle*: all timers are far ahead, and a driver polls at each tick. No timer is ever due.
 //! - [`network`] and [`one_shot`]: time-outs and one-shot timers of servers.
 
 use rand::RngExt;
@@ -32,8 +32,8 @@ enum Work {
     Idle,
 }
 
-/// Ticks from the start to the first deadline of idle timers: more than the ticks that all samples
-/// poll. The deadlines are spread over `RANGE` ticks.
+/// Ticks from the start to the first deadline of idle timers. This is more than the number of ticks
+/// that all samples poll. The deadlines are spread over `RANGE` ticks.
 const FAR: u64 = 1 << 30;
 const RANGE: u64 = 1 << 20;
 
@@ -82,7 +82,7 @@ impl Source {
     }
 
     /// Calls `each` with the timers that were moved or cancelled before the first tick. Only about
-    /// the last `most` of them are passed: see [`Past`](crate::models::sampler::Past).
+    /// the last `most` of these timers are passed: see [`Past`](crate::models::sampler::Past).
     pub(crate) fn past(&self, most: usize, each: &mut dyn FnMut(u32, u64)) {
         match &self.work {
             Work::Network(timeouts) => network::past(&self.draw, timeouts, most, each),

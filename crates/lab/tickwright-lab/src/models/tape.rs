@@ -5,13 +5,14 @@
 //!   seed + scenario ─ model ─┐                 ┌─ run     every answer to a witness
 //!   trace ─ decoder ─────────┴─▶ Tape of Steps ┴─ calls   the same, each call timed alone
 //! ```
-//! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this, so a
-//! queue that delivers late also arms later, as a program would.
+//! What a queue delivers can decide which timer is armed next. An [`Exchange`] describes this
+//! dependence, so a queue that delivers late also arms later, as a program would.
 //!
-//! Decoding a step takes about a nanosecond. Operations that cost little more than that have loops
-//! of their own over the tape's numbers, and one step stands for the whole loop ([`Step::Hold`],
-//! [`Step::Poll`], [`Step::Serve`]). These loops are not inside [`run`], because that would change
-//! its machine code: with the exchanges of a server in it, a wheel executed 10 % more instructions.
+//! Decoding a step takes about a nanosecond. Operations that cost little more than the decoding
+//! have their own loops over the tape's numbers, and one step stands for the whole loop
+//! ([`Step::Hold`], [`Step::Poll`], [`Step::Serve`]). These loops are not inside [`run`], because
+//! that would change its machine code: with the exchanges of a server in it, a wheel executed 10 %
+//! more instructions.
 
 use core::hint::black_box;
 
@@ -19,7 +20,8 @@ use crate::models::scenario::Measure;
 use crate::models::witness::{Notes, SPREAD, Witness};
 use crate::structures::candidate::BenchQueue;
 
-/// One operation, or a loop of equal ones. Ids name timers, and ticks count from the tape's tick 0.
+/// One operation, or a loop of equal operations. Ids name timers, and ticks count from the tape's
+/// tick 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Arm an idle timer.
@@ -80,12 +82,12 @@ pub(crate) enum Step {
     Rearm,
     /// Read the head.
     Head {
-        /// How many times.
+        /// How many times the head is read.
         count: u32,
     },
     /// Deliver what is due, tick by tick.
     Poll {
-        /// The tick before the first one.
+        /// The tick before the first polled tick.
         after: u64,
         /// The number of ticks.
         count: u32,
@@ -119,7 +121,7 @@ impl Step {
         }
     }
 
-    /// Whether the step counts as an operation.
+    /// Returns whether the step counts as an operation.
     pub(crate) fn is_operation(self) -> bool {
         !matches!(self, Self::Clock { .. } | Self::Clear { .. })
     }
@@ -221,8 +223,8 @@ fn poll<Q: BenchQueue, W: Witness>(queue: &mut Q, count: u32, after: u64, witnes
 /// that is 8 exchanges ahead.
 const AHEAD: [usize; 2] = [16, 8];
 
-/// The loop of a server. Whether the exchanges have moves, questions and hints is a constant of the
-/// function, so that a loop without them has no code for them.
+/// The loop of a server. Constant parameters of the function state whether the exchanges have
+/// moves, questions and hints, so that a loop without them contains no code for them.
 #[inline(never)]
 fn serve<Q: BenchQueue, W: Witness, const MOVES: bool, const ASKS: bool, const HINTS: bool>(
     queue: &mut Q,
@@ -319,7 +321,7 @@ impl Ask {
 pub(crate) struct Server {
     /// The tick before the first exchange.
     begin: u64,
-    /// In order.
+    /// The exchanges, in order of time.
     pub(crate) exchanges: Vec<Exchange>,
     /// The delays of timers that expire.
     again: Again,
@@ -341,8 +343,8 @@ impl Server {
     }
 }
 
-/// The delay of a timer that expired and is armed again. It depends only on the id and the tick,
-/// not on the order among equals.
+/// The delay of a timer that expired and is armed again. The delay depends only on the id and the
+/// tick, and not on the order in which timers of equal deadlines are delivered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Again {
     shortest: u64,
@@ -422,18 +424,18 @@ impl Tape {
         notes
     }
 
-    /// Whether the tape consists of the exchanges of a server that asks a question after each
-    /// exchange.
+    /// Returns whether the tape consists of the exchanges of a server that asks a question after
+    /// each exchange.
     pub(crate) fn asks(&self) -> bool {
         self.server.ask != Ask::Nothing && self.steps.iter().all(|step| *step == Step::Serve)
     }
 
-    /// Whether an answer can be a lower bound of the head's deadline.
+    /// Returns whether an answer can be a lower bound of the head's deadline.
     pub(crate) fn reads_a_bound(&self) -> bool {
         self.server.ask == Ask::Wake || self.steps.iter().any(|step| matches!(step, Step::Advance { .. }))
     }
 
-    /// Whether this tape delivers all timers that have the same expiry together.
+    /// Returns whether this tape delivers all timers that have the same expiry together.
     pub(crate) fn delivers_whole_expiries(&self) -> bool {
         !self.steps.iter().any(|step| matches!(step, Step::Hold | Step::Rearm))
     }

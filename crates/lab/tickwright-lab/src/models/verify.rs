@@ -1,4 +1,4 @@
-//! Defines which answers are right. No other module does so.
+//! The only module that defines which answers of a queue are right.
 //!
 //! - An exact structure must answer as the oracle does: the same expiries in the same order. A FIFO
 //!   structure must also deliver the same ids.

@@ -39,8 +39,8 @@ pub(crate) struct Fold {
     pub(super) reads: u64,
 }
 
-/// 2^64 divided by the golden ratio. It is odd, and its bits have no pattern, so that a product
-/// with it spreads each bit over the higher ones.
+/// 2^64 divided by the golden ratio. The number is odd, and its bits have no pattern, so that a
+/// multiplication by it spreads each bit over the higher bits.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[inline]
@@ -133,7 +133,8 @@ pub(crate) enum Evidence {
 }
 
 impl Evidence {
-    /// Returns the evidence that the judge needs about a structure, inside or outside a measure.
+    /// Returns the evidence that the judge needs about a structure, within a measure or outside any
+    /// measure.
     pub(crate) fn of(structure: &Structure, measure: Option<Measure>) -> Self {
         if structure.ties.exact() { Self::oracle(measure) } else { Self::Log }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tickwright_preload::mapped::Mapped;
 
-/// The unit in which the system counts the processor time of a process.
+/// The system counts the processor time of a process in ticks, of which a second has this many.
 const TICKS_PER_SECOND: u64 = 100;
 
 /// A process, from its start or fork until its end or its next `exec`.
@@ -33,7 +33,7 @@ pub(super) struct Process {
 struct Mapping {
     begin: u64,
     end: u64,
-    /// The difference between an address in memory and the address in the file.
+    /// The difference between an address in memory and the corresponding address in the file.
     base: u64,
     name: String,
 }
@@ -69,7 +69,7 @@ impl Process {
         self.cpu
     }
 
-    /// Returns the name of a thread: `memcached/1234`.
+    /// Returns the name of a thread, such as `memcached/1234`.
     pub(super) fn thread(&self, thread: u32) -> String {
         let task = format!("/proc/{}/task/{thread}/comm", self.pid);
         let name = fs::read_to_string(task).ok();
@@ -81,7 +81,7 @@ impl Process {
         self.maps.first().map_or("process", |first| &first.name)
     }
 
-    /// Returns the name of a place in the program: `libevent-2.1.so.7.0.1+0x1fbf0`.
+    /// Returns the name of a place in the program, such as `libevent-2.1.so.7.0.1+0x1fbf0`.
     pub(super) fn site(&mut self, address: u64) -> String {
         if let Some(name) = named(&self.maps, address) {
             return name;

@@ -18,7 +18,7 @@ pub(super) enum Unfit {
     Missing,
     /// The file exists, but is not executable.
     NotExecutable,
-    /// The program would run, but its timers would not be recorded. The sentence gives the reason.
+    /// The program would run, but its timers would not be recorded. The text gives the reason.
     Unseen(String),
 }
 

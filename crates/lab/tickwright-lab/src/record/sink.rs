@@ -8,7 +8,7 @@ use tickwright_trace::{Event, Header, TraceError, Writer};
 
 use super::translate::{Seen, since};
 
-/// Where events go. After the first error or at the limit, events are only counted.
+/// Writes events to a trace. After the first error or at the limit, events are only counted.
 #[derive(Debug)]
 pub(super) struct Sink<W: Write> {
     writer: Option<Writer<Counting<W>>>,
@@ -79,13 +79,13 @@ impl<W: Write> Sink<W> {
     /// Begins a trace of at most about `limit` bytes. The trace can exceed this limit by one block.
     ///
     /// # Errors
-    /// The error of the file, if even the header cannot be written.
+    /// If even the header cannot be written.
     pub(super) fn new(to: W, header: &Header, limit: u64) -> Result<Self, TraceError> {
         let writer = Some(Writer::new(Counting { to, bytes: 0 }, header)?);
         Ok(Self { writer, limit, known: HashMap::new(), result: Outcome::default() })
     }
 
-    /// Whether events are still written.
+    /// Returns whether events are still written.
     pub(super) fn is_open(&self) -> bool {
         self.writer.is_some()
     }
@@ -127,7 +127,7 @@ impl<W: Write> Sink<W> {
         Some(number)
     }
 
-    /// Notes lost records.
+    /// Notes that `count` records were lost.
     pub(super) fn lost(&mut self, time_ns: u64, start_ns: u64, count: u64, note: &str) {
         self.result.lost = self.result.lost.saturating_add(count);
         let time = i64::try_from(time_ns.saturating_sub(start_ns)).unwrap_or(i64::MAX);
@@ -179,8 +179,8 @@ impl<W: Write> Sink<W> {
 
     /// Notes an error of the file, and stops writing.
     pub(super) fn fail(&mut self, error: TraceError) {
-        // The events that the writer still holds are either already in whole blocks of the file, or
-        // they are never written.
+        // The writer still holds events that are not in a complete block of the file. These events
+        // are never written.
         if let Some(writer) = self.writer.take() {
             self.result.bytes = writer.get_ref().map_or(0, |to| to.bytes);
         }

@@ -122,12 +122,12 @@ pub(super) fn text(ended: &Ended<'_>, totals: &Totals, outcome: &Outcome) -> Str
     out
 }
 
-/// The cost of records in addition to their own time, which `docs/recording.md` reports for a
-/// server.
+/// The cost of a recording beyond the time that the library itself measures. `docs/recording.md`
+/// reports this cost for a server.
 const MEASURED_COST: &str = "with the cache misses that records bring, a server under load took 2 to 6 % more \
                              processor time a query";
 
-/// Returns why a recording has no timer of the program, or `None` if it has some.
+/// Returns why a recording has no timer of the program, or `None` if the recording has a timer.
 fn no_timers(outcome: &Outcome) -> Option<&'static str> {
     if outcome.written.values().sum::<u64>() + outcome.unwritten == 0 {
         let why = "no call was seen that arms a timer or waits with a time-out: a program in Go, or one that is \
@@ -154,7 +154,7 @@ pub(super) fn command(program: &[OsString]) -> String {
     plain(&program.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns a count with its noun: `1 event`, `2 events`, `2 processes`.
+/// Returns a count with its noun, such as `1 event`, `2 events`, `2 processes`.
 fn counted(count: u64, what: &str) -> String {
     let end = match count {
         1 => "",

@@ -7,8 +7,8 @@
 //!
 //! The kernel's timers and repeating timers of libev expire without a call, so this module lets
 //! them fire at their deadline, or at the arm if the arm is later. A one-shot timer of libevent,
-//! libuv or libev shows its expiry by a call. If a version of the library does not, this module
-//! lets the timer fire when it is late by [`LATE_NS`].
+//! libuv or libev shows its expiry by a call. If a version of the library shows no expiries, this
+//! module lets the timer fire when it is late by [`LATE_NS`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -113,7 +113,7 @@ impl Translator {
         self.processes.len()
     }
 
-    /// Translates a record of a process, after the earlier expiries of that process.
+    /// Adds the earlier expiries of a process, and then translates a record of that process.
     pub(super) fn record(&mut self, process: u32, record: &Record, out: &mut Vec<Seen>) {
         self.until(process, record.time_ns, out);
         let id = if is_wait(record.source) { u64::from(record.thread) } else { record.id };
@@ -148,8 +148,8 @@ impl Translator {
         match record.op {
             op::ARM => {
                 let (deadline, period) = (since(self.start_ns, record.deadline_ns), record.period_ns);
-                // The thread left its wait without returning from the call, by a cancellation or
-                // `longjmp`.
+                // The thread left its wait by a cancellation or `longjmp`, without returning from
+                // the call.
                 let is_left = was.is_some() && is_wait(record.source);
                 if is_left {
                     out.push(seen(What::Cancel));
@@ -219,8 +219,8 @@ impl Translator {
         self.processes.get_mut(&process)?.left_out.take()
     }
 
-    /// Adds the expiries of event loops that do not show them. The cost is O(timers), so call it
-    /// about once per second.
+    /// Adds the overdue expiries of event loops that do not show their expiries. The cost is
+    /// O(timers), so call it about once per second.
     pub(super) fn overdue(&mut self, now_ns: u64, out: &mut Vec<Seen>) {
         for (process, of) in &mut self.processes {
             for (key, timer) in &mut of.all {
@@ -256,8 +256,8 @@ impl Translator {
     }
 }
 
-/// Returns the difference of two times of one clock. It fits into an `i64` unless a record is
-/// damaged.
+/// Returns the difference of two times of one clock. The difference fits into an `i64` unless a
+/// record is damaged.
 pub(super) fn since(start_ns: u64, time_ns: u64) -> i64 {
     i64::try_from(i128::from(time_ns) - i128::from(start_ns)).unwrap_or(i64::MAX)
 }

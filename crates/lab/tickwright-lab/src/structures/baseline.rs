@@ -1,5 +1,6 @@
 //! Baselines: structures of other projects, each with a small adapter. Each adapter states what its
-//! structure does not promise. Most of them are only in a build with the feature `rivals`.
+//! structure does not promise. Most of these adapters are only in a build with the feature
+//! `rivals`.
 
 pub(crate) mod btree_map;
 #[cfg(feature = "rivals")]

@@ -11,12 +11,12 @@ use tickwright_core::Order;
 /// entries is [aged](crate::models::sampler::Sampler::fill_aged) before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dead {
-    /// It leaves at once.
+    /// The entry leaves at once.
     Leave,
-    /// It can stay. The structure sweeps dead entries, so that their number is bounded by the
-    /// number of pending timers.
+    /// The entry can stay. The structure sweeps dead entries, so that their number is bounded by
+    /// the number of pending timers.
     AreSwept,
-    /// The entry stays until its tick, however many entries there are.
+    /// The entry stays until its tick, regardless of the number of entries.
     #[cfg_attr(not(any(test, feature = "rivals")), expect(dead_code, reason = "rivals are such"))]
     Stay,
 }
@@ -24,7 +24,7 @@ pub(crate) enum Dead {
 /// A queue under measurement. Ids `0..capacity` name the timers; the adapter stores the queue's own
 /// keys.
 pub(crate) trait BenchQueue {
-    /// Whether entries of timers that were removed or moved stay in the structure.
+    /// Returns what happens to the entries of timers that are removed or moved.
     fn dead(&self) -> Dead {
         Dead::Leave
     }
@@ -111,10 +111,11 @@ pub(crate) trait BenchQueue {
         (self.dead() == Dead::Leave).then_some(0)
     }
 
-    /// Tells the queue which timers the caller moves or removes soon: `near` in some 8 operations,
-    /// and `far` in some 16. The queue's content does not change. A queue that takes hints
-    /// prefetches the caller's object with the key of `far`, and the timer of `near`. A queue whose
-    /// table has no address outside its library does nothing.
+    /// Tells the queue which timers the caller moves or removes soon: `near` after about 8
+    /// operations, and `far` after about 16 operations. The queue's content does not change. A
+    /// queue that takes hints prefetches the caller's object of `far`, which contains the timer's
+    /// key, and the queue's own data of `near`. A queue whose table has no address outside its
+    /// library does nothing.
     #[inline]
     fn hint(&self, _far: u32, _near: u32) {}
 
@@ -159,7 +160,8 @@ pub(crate) trait Candidate: 'static {
     /// The longest delay that the queue accepts, in ticks.
     const HORIZON: u64 = u64::MAX;
 
-    /// Whether the queue keeps every entry of a removed timer until its tick: [`Dead::Stay`].
+    /// Whether the queue keeps every entry of a removed timer until the entry's tick:
+    /// [`Dead::Stay`].
     const KEEPS_DEAD: bool = false;
 
     /// Whether the queue takes [hints](BenchQueue::hint).
@@ -177,8 +179,8 @@ pub(crate) trait Candidate: 'static {
         }
     }
 
-    /// Whether the queue can hold `capacity` timers at once. A bounded structure might not be able
-    /// to.
+    /// Returns whether the queue can hold `capacity` timers at once. A bounded structure might be
+    /// unable to hold them.
     fn holds(capacity: usize) -> bool {
         let _ = capacity;
         true

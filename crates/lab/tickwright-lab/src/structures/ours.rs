@@ -183,7 +183,7 @@ impl<Q: TimerQueue, I: Ids<Q>> BenchQueue for Bench<Q, I> {
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
         // If the queue refuses the timer, the timer is lost, and the comparison of answers reports
-        // it.
+        // the loss.
         let inserted = self.queue.insert_at(deadline, self.ids.value(id), self.queue.now());
         self.ids.note(id, inserted.ok());
     }

@@ -91,13 +91,13 @@ pub(crate) enum Ties {
     /// Timers leave by deadline, and timers of equal deadline leave in any order. The judge
     /// compares only deadlines.
     AnyOrder,
-    /// By the end of the bucket that holds the timer. The judge checks that each timer is delivered
-    /// once, never early, and at most as late as the structure's bound.
+    /// Timers leave by the end of the bucket that holds them. The judge checks that each timer is
+    /// delivered once, never early, and at most as late as the structure's bound.
     Granular,
 }
 
 impl Ties {
-    /// Whether timers are delivered on the tick, as the oracle delivers them.
+    /// Returns whether timers are delivered on the tick, as the oracle delivers them.
     pub(crate) fn exact(self) -> bool {
         self != Self::Granular
     }
@@ -250,14 +250,14 @@ pub(crate) static LEFT_OUT: LazyLock<Vec<&str>> = LazyLock::new(|| {
 pub(crate) const WITHOUT_RIVALS: &str =
     "this build is without most queues and threads of other libraries; `--features rivals` adds them";
 
-/// Whether a pattern matches a structure: `*` matches anything, and a family name matches each of
-/// its storages.
+/// Returns a function that matches the names of structures with a pattern: `*` matches anything,
+/// and a family name matches each of its storages.
 fn matcher(pattern: &str) -> impl Fn(&str) -> bool {
     let (glob, both) = (WildMatch::new(pattern), WildMatch::new(&format!("{pattern}/*")));
     move |id| glob.matches(id) || both.matches(id)
 }
 
-/// Whether a pattern names only structures that this build leaves out.
+/// Returns whether a pattern names only structures that this build leaves out.
 pub(crate) fn is_left_out(pattern: &str) -> bool {
     let matches = matcher(pattern);
     LEFT_OUT.iter().any(|id| matches(id)) && !STRUCTURES.iter().any(|structure| matches(structure.id))
@@ -339,7 +339,7 @@ fn left_out(name: &str) -> LabError {
     LabError::usage(format!("'{name}' is left out: {WITHOUT_RIVALS}"))
 }
 
-/// Whether a structure can hold `population` timers.
+/// Returns whether a structure can hold `population` timers.
 ///
 /// # Errors
 /// If the system refuses memory.

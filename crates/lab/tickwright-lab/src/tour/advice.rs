@@ -20,7 +20,7 @@ struct Point {
 /// A question, and the structures that answer it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Advice {
-    /// The use: `without an allocator`.
+    /// The use, such as `without an allocator`.
     pub(super) about: &'static str,
     /// Populations with their structure, in ascending order. If a question applies to every
     /// population, the ranges cover all of them.
@@ -28,7 +28,8 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// The advice in one line: `without an allocator: 1 to 16 timers list/hook, 9 to 20 ns; ...`.
+    /// The advice in one line, such as
+    /// `without an allocator: 1 to 16 timers list/hook, 9 to 20 ns; ...`.
     pub(super) fn line(&self) -> String {
         let ranges: Vec<String> =
             self.ranges.iter().map(|(timers, take)| format!("{timers} {take}")).collect();
@@ -110,9 +111,9 @@ struct Range {
 
 /// Divides the populations, from the least to the greatest and without a gap, among our structures
 /// that `among` accepts. A structure is good enough at a population if it takes at most [`TIE`]
-/// longer than the fastest one. Each range goes to the structure that is good enough at the most
-/// consecutive populations. If there would be more than [`MOST_RANGES`] ranges, the last range goes
-/// to the structure whose worst case is the smallest.
+/// longer than the fastest structure. Each range goes to the structure that is good enough at the
+/// most consecutive populations. If there would be more than [`MOST_RANGES`] ranges, the last range
+/// goes to the structure whose worst case is the smallest.
 fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
     let of: Vec<Point> = points
         .iter()
@@ -121,8 +122,8 @@ fn cover(points: &[Point], among: impl Fn(&Structure) -> bool) -> Vec<Range> {
         .collect();
     let all = populations(of.iter());
     let candidates = || STRUCTURES.iter().filter(|known| of.iter().any(|point| point.structure == *known));
-    // The structure's time as a multiple of the fastest structure's time, or `None` if it was not
-    // measured.
+    // The structure's time as a multiple of the fastest structure's time, or `None` if the
+    // structure was not measured.
     let times = |structure: &Structure, n: u64| {
         let here = || of.iter().filter(move |point| point.n == n);
         let own = here().find(|point| point.structure == structure)?;
@@ -192,7 +193,7 @@ fn late(points: &[Point]) -> Vec<Range> {
 }
 
 /// Returns the ranges in words. With `rivals`, a range also names the fastest structure of another
-/// project, if one is faster by more than [`TIE`].
+/// project, if that structure is faster by more than [`TIE`].
 fn words(points: &[Point], ranges: Vec<Range>, rivals: bool) -> Vec<(String, String)> {
     let range = |Range { structure, from, measured, worst }: Range| {
         let to = measured.last().copied().unwrap_or(from);

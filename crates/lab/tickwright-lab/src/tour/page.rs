@@ -35,16 +35,16 @@ pub(super) fn block(name: &str, about: &str, report: &Report) -> String {
     let mut out = format!("{name}: {about}\n");
     for line in lines {
         let line = format!("  {line}");
-        // A long headline is wrapped. A line of a picture is not, because its columns must stay
-        // aligned.
+        // A long headline is wrapped. A line of a picture is not wrapped, because its columns must
+        // stay aligned.
         out += &if line.chars().count() > WIDTH + 2 { render::filled(&line) } else { line };
         out.push('\n');
     }
     out
 }
 
-/// Returns the line before the conclusion. It says what the words about published claims mean, or
-/// is empty if no report has such words.
+/// Returns the line before the conclusion. The line says what the words about published claims
+/// mean, or is empty if no report has such words.
 pub(super) fn meaning(reports: &[Report]) -> String {
     let has_claim = |report: &Report| report.findings.first().is_some_and(|first| first.claim().is_some());
     if reports.iter().any(has_claim) { format!("Note: {}.\n", Claim::MEANING) } else { "\n".into() }
@@ -85,7 +85,7 @@ pub(super) fn merged(name: &str, reports: &[Report], advice: &[Advice]) -> Optio
     for Report { experiment, notes, series, findings, sections, .. } in reports.iter().cloned() {
         let mark = |of: &mut Labels| of.extend(labels([("experiment", experiment.clone().into())]));
         for note in notes {
-            // Notes that differ only in digits, such as the load, are kept once.
+            // Notes that differ only in digits, such as the load, are added only once.
             if !all.notes.iter().any(|known| letters(known).eq(letters(&note))) {
                 all.notes.push(note);
             }

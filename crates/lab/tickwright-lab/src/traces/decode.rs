@@ -1,10 +1,10 @@
 //! Turns events into operations on a queue, on a virtual clock.
 //!
-//! The driver of the replay wakes at each deadline and at no other time. It delivers all timers
-//! that are due then. Arms, re-arms and cancels happen at the times of the trace, so every exact
-//! structure gets the same operations. Expiries of the trace serve only as a check. If an event of
-//! the trace falls on another tick, the program was awake then, so its loop tells the queue the
-//! time ([`Step::Clock`], not shown):
+//! The driver of the replay wakes at each deadline and at no other time. At each wake-up, the
+//! driver delivers all timers that are due. Arms, re-arms and cancels happen at the times of the
+//! trace, so every exact structure gets the same operations. Expiries of the trace serve only as a
+//! check. If an event of the trace falls on another tick, the program was awake then, so its loop
+//! tells the queue the time ([`Step::Clock`], not shown):
 //!
 //! ```text
 //!   trace    arm a (due 30)      arm b (due 31)      fire a      cancel b
@@ -58,7 +58,7 @@ impl Counts {
 /// A timer with an id.
 #[derive(Debug, Clone, Copy, Default)]
 struct Timer {
-    /// Its name in the trace: copy and number.
+    /// The timer's name in the trace: copy and number.
     name: (u32, u64),
     /// The period in ticks; 0 for a timer that expires once.
     period: u64,
@@ -84,7 +84,8 @@ pub(crate) struct Decoder {
 /// Receives operations. Returns `Break` when it wants no more.
 pub(crate) type Sink<'s> = dyn FnMut(Step) -> ControlFlow<()> + 's;
 
-/// This many ids rest, so that a granular structure delivers a timer before its id is used again.
+/// At least this many ids rest, so that a granular structure delivers a timer before its id is used
+/// again.
 const RESTING: usize = 8;
 
 /// A periodic timer that has missed more expiries than this skips them.

@@ -134,7 +134,7 @@ fn series(data: &Described) -> Vec<Series> {
     all
 }
 
-/// The workload in one line.
+/// Returns the workload in one line.
 pub(super) fn workload_line(profile: &Profile) -> String {
     let p = &profile.population;
     let top: u64 = profile.delays.top.iter().map(|share| share.count).sum();
@@ -159,12 +159,12 @@ pub(super) fn workload_line(profile: &Profile) -> String {
     )
 }
 
-/// The waits that ended.
+/// Returns the number of waits that ended.
 fn ends(profile: &Profile) -> u64 {
     profile.fires + profile.cancels + profile.rearms
 }
 
-/// A part of a whole, in percent. `None` if the whole is empty.
+/// Returns a part of a whole in percent, or `None` if the whole is empty.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
@@ -173,7 +173,7 @@ fn percent(part: u64, whole: u64) -> Option<String> {
     share(part, whole).map(|share| Format::Percent.write(share))
 }
 
-/// How many a second.
+/// Returns a count per second, as text.
 fn rate(count: u64, profile: &Profile) -> String {
     let seconds = profile.span_ns as f64 / 1e9;
     if count == 0 {
@@ -186,7 +186,7 @@ fn span(ns: u64) -> String {
     Format::Span.write(ns as f64)
 }
 
-/// All sections.
+/// Returns all sections.
 fn sections(data: &Described) -> Vec<Section> {
     let profile = &data.profile;
     let mut all = vec![about(data), rates(profile), population(profile), delays(profile)];

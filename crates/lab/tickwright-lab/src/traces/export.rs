@@ -47,8 +47,8 @@ impl ExportArgs {
     /// Writes the events of a trace.
     ///
     /// # Errors
-    /// If the file is not a trace, or the export cannot be written. Also if the trace is damaged;
-    /// the events before the damage have then been written.
+    /// If the file is not a trace, if the export cannot be written, or if the trace is damaged. The
+    /// events before the damage are written nevertheless.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         let form = self.form();
         if form == Form::Parquet && cfg!(not(feature = "parquet")) {

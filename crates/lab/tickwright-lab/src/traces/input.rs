@@ -26,7 +26,7 @@ pub(crate) enum Input {
     File {
         /// The file.
         path: PathBuf,
-        /// The queues whose events count; empty: all.
+        /// The queues whose events count. If the list is empty, the events of all queues count.
         bases: Vec<String>,
         /// At most this many events are described and replayed.
         most: u64,
@@ -51,9 +51,9 @@ impl Input {
         }
     }
 
-    /// Returns the words that define the work on this trace. They depend on the trace's content,
-    /// not on its name. A pipe can be read only once, so its content is not known afterwards and
-    /// the words are empty.
+    /// Returns the words that define the work on this trace. These words depend on the trace's
+    /// content, not on its name. A pipe can be read only once, so its content is not known
+    /// afterwards and the words are empty.
     pub(crate) fn workload(&self, seed: Option<u64>, parameters: &Parameters) -> String {
         let words = |sum| workload::words(seed, parameters) + &format!("crc={sum:08x}\n");
         self.checksum().map_or(String::new(), words)
@@ -111,14 +111,14 @@ pub(crate) struct Found {
     /// A queue of an event loop, and the wait whose time-out repeats the earliest deadline of that
     /// queue.
     pub(crate) repeats: Option<[String; 2]>,
-    /// With `--base`: the queues of all events that were read, also of those that it leaves out,
-    /// and the number of events of each.
+    /// With `--base`, the queues of all events that were read, including the queues that `--base`
+    /// leaves out. Each queue has the number of its events.
     queues: Vec<(String, u64)>,
-    /// The number of times that a timer was armed, or that a timer fired if that is more, as with
-    /// periodic timers. Time-outs of waits do not count. Set if the events were
+    /// How often timers were armed or, if that is more, how often timers fired, as with periodic
+    /// timers. Time-outs of waits do not count. The field is set if the events were
     /// [described](Input::describe).
     pub(crate) starts: u64,
-    /// How many events `--base` leaves, in words.
+    /// How many events remain with `--base`, in words.
     pub(crate) filter: Option<String>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) events: u64,
-    /// From the first event to the last.
+    /// The time from the first event to the last, in ns.
     pub(crate) span_ns: u64,
 }
 
@@ -175,7 +175,7 @@ const OBJECTS: [&str; 3] = ["timerfd", "posix-timer", "itimer"];
 /// manages.
 const WAITS: [&str; 6] = ["poll", "epoll", "select", "sleep", "cond", "sem"];
 
-/// The first events, this many, show which queues a program has.
+/// The number of events, from the beginning of a trace, that show which queues a program has.
 const KEEPERS_AMONG: u64 = 1 << 20;
 
 /// The figures of a trace, and what the trace says about itself.
@@ -234,8 +234,8 @@ impl Input {
         self.walk(&mut |event, is_beyond| if is_beyond { ControlFlow::Break(()) } else { each(event) })
     }
 
-    /// Like [`each`](Self::each), but for all events. The flag is set for events beyond those that
-    /// are replayed.
+    /// Like [`each`](Self::each), but for all events. The flag is set for events after the events
+    /// that are replayed.
     fn walk(&self, each: &mut dyn FnMut(&Event, bool) -> ControlFlow<()>) -> Result<Found, LabError> {
         let (path, bases, most) = match self {
             Self::File { path, bases, most } => (path, bases, *most),
@@ -350,8 +350,8 @@ impl Input {
         Ok(found)
     }
 
-    /// Whether the workload begins with pending timers. A profile arms all of them at its first
-    /// time.
+    /// Returns whether the workload begins with pending timers. A profile arms all of these timers
+    /// at its first time.
     pub(crate) fn begins_full(&self) -> bool {
         match self {
             Self::Made(events) => events.get(1).is_some_and(|second| second.time == events[0].time),
@@ -404,14 +404,14 @@ impl Input {
 
     /// Returns the figures of the workload, with expiries counted by ticks of `tick_ns`. The whole
     /// trace is read, because its rate and its losses also depend on the events after the replayed
-    /// ones.
+    /// events.
     ///
     /// # Errors
     /// The errors of [`each`](Self::each), or an error if the trace is empty.
     pub(crate) fn describe(&self, tick_ns: u64) -> Result<(Profile, Found), LabError> {
         let mut describer = Describer::new(tick_ns);
         let mut used = [false; 256];
-        // By queue: how often a timer was armed, and how often one fired.
+        // For each queue, how often a timer was armed and how often a timer fired.
         let mut starts = [[0_u64; 2]; 256];
         let (mut events, mut begun, mut last) = (0, None, Ns::MIN);
         let mut found = self.walk(&mut |event, is_beyond| {
@@ -471,7 +471,7 @@ struct Merge {
     first: u64,
     /// For each copy, its next event: the event's time, the copy and the event's number.
     next: BinaryHeap<Reverse<(Ns, u32, u64)>>,
-    /// Copies whose next event was not read yet.
+    /// Copies whose next event has not been read yet.
     starved: Vec<u32>,
     /// The length at which the window is trimmed.
     trim_at: usize,
@@ -521,8 +521,8 @@ impl Merge {
     }
 }
 
-/// Whether the events of a queue count. A name that begins with `!` excludes a queue. If all names
-/// begin with `!`, the remaining queues count.
+/// Returns whether the events of a queue count. A name that begins with `!` excludes a queue. If
+/// all names begin with `!`, the remaining queues count.
 fn counts(bases: &[String], name: &str) -> bool {
     let excluded = |base: &String| base.strip_prefix('!') == Some(name);
     let wanted = bases.iter().all(|base| base.starts_with('!')) || bases.iter().any(|base| base == name);
@@ -576,7 +576,8 @@ fn shown(header: &Header) -> Header {
     header
 }
 
-/// Opens a trace; `-` is standard input, `sample:NAME` a recording that is built into this program.
+/// Opens a trace; `-` is standard input, and `sample:NAME` is a recording that is built into this
+/// program.
 ///
 /// # Errors
 /// A usage error that names the file.

@@ -33,7 +33,7 @@ pub(crate) struct Workload {
     /// The name of the workload in reports.
     #[serde(default)]
     pub(crate) title: String,
-    /// Timers pending at once, without periodic ones.
+    /// Timers pending at once, without periodic timers.
     #[serde(default)]
     pub(crate) timers: u32,
     /// The weight of waits that end by expiry.
@@ -60,9 +60,9 @@ pub(crate) struct Workload {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delay {
-    /// The delay, or the shortest one.
+    /// The delay, or the shortest delay of a range.
     pub(crate) ms: f64,
-    /// The longest one. If it is missing, every delay is `ms`.
+    /// The longest delay of a range. If this field is missing, every delay is `ms`.
     pub(crate) to_ms: Option<f64>,
     /// The weight of this delay among all delays.
     #[serde(default = "one")]
@@ -79,7 +79,7 @@ fn one() -> f64 {
 pub(crate) struct Periodic {
     /// The period.
     pub(crate) ms: f64,
-    /// How many timers.
+    /// The number of these timers.
     pub(crate) timers: u32,
 }
 
@@ -156,8 +156,8 @@ impl Workload {
     }
 
     /// Generates events in time order. The workload begins with its full number of pending timers,
-    /// which are armed with the rest of their delays. Equal seeds give equal events. At most `most`
-    /// events are generated, not counting the arms at the start.
+    /// which are armed with the remaining parts of their delays. Equal seeds give equal events. At
+    /// most `most` events are generated, not counting the arms at the start.
     pub(crate) fn events(&self, seed: u64, most: u64) -> Vec<Event> {
         let mut make = Make {
             of: self,
@@ -166,8 +166,8 @@ impl Workload {
             due: BinaryHeap::new(),
             out: Vec::new(),
         };
-        // In a program that has run for a long time, a running wait is more likely to be a long one
-        // than a short one.
+        // In a program that has run for a long time, a running wait is more likely to be long than
+        // short.
         let drawn: Vec<(Ns, Ns, Next)> = (0..DRAWN).map(|_| make.wait()).collect();
         let mut all = 0.0;
         let sums: Vec<f64> = drawn

@@ -77,7 +77,8 @@ const SCALES: [u32; 3] = [4, 16, 64];
 const BESIDE: Duration = Duration::from_secs(35);
 
 /// Parts of [`BESIDE`] after which phases end: the comparison of answers, then the rounds, then the
-/// single calls. Rounds and calls also get the time of `--within`, and the copies get the rest.
+/// single calls. Rounds and calls also get the time of `--within`, and the replays of copies get
+/// the remaining time.
 const PARTS: [f64; 3] = [0.35, 0.45, 0.55];
 
 /// At most this many events of a trace are described.
@@ -167,8 +168,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the limits of the next replay of copies, if this many replays are left. Returns
-    /// `None` if there is no time.
+    /// Returns the limits of the next replay of copies, when `left` replays remain. Returns `None`
+    /// if there is no time.
     fn copies(self, now: u64, left: usize) -> Option<Limits> {
         let whole = self.at(1.0, 1.0);
         let time = whole.checked_sub(now)? / left.max(1) as u64;

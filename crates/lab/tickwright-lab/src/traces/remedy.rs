@@ -1,7 +1,7 @@
 //! What a user can do when a recorder saw no timer of the program.
 
-/// Returns two commands, or what the user has to write. They record the kernel's timers that
-/// `program` waits for, and the program's own timers.
+/// Returns two commands, or what the user has to write. The commands record the kernel's timers
+/// that `program` waits for, and the program's own timers.
 pub(crate) fn remedies(program: &str) -> [String; 2] {
     [
         format!(

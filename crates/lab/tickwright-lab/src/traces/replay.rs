@@ -5,7 +5,7 @@
 //!                            ├─ time     each round: all operations between two reads of the clock
 //!                            └─ calls    some rounds: each operation alone, for percentiles
 //! ```
-//! A round runs every structure once, in random order, each on a fresh queue.
+//! A round runs every structure once, on a fresh queue. The order of the structures is random.
 
 mod data;
 mod pass;

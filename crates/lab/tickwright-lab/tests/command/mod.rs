@@ -13,7 +13,7 @@ pub(crate) use folder::Folder;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tickwright");
 
-/// The words of a command line. `~` stands for a blank within a word.
+/// Returns the words of a command line. `~` stands for a blank within a word.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = String> {
     line.split_ascii_whitespace().map(|word| word.replace('~', " "))
 }

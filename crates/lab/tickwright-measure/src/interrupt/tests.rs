@@ -1,11 +1,11 @@
-//! Signals that arrive while handlers are installed.
+//! Tests signals that arrive while handlers are installed.
 
 use std::process::Command;
 
 use super::*;
 
-/// The part of the child process: SIGTERM arrives before any action is registered, and again
-/// between two registrations.
+/// The part of the test that runs in the child process: SIGTERM arrives before any action is
+/// registered, and again between two registrations.
 #[test]
 #[ignore = "run by signals_during_the_installation_are_noted_whole, in a process of its own"]
 fn told_while_it_registers() {

@@ -1,4 +1,4 @@
-//! Whether standard output was closed when the program began (`>&-` of a shell).
+//! Finds out whether standard output was closed when the program began (`>&-` of a shell).
 //!
 //! The runtime of the standard library replaces a closed standard stream by /dev/null before
 //! `main`. Later, that stream cannot be distinguished from a stream that the user redirected to
@@ -29,7 +29,7 @@ mod constructor {
     }
 }
 
-/// Whether the program was started without a standard output.
+/// Returns whether the program was started without a standard output.
 pub(super) fn stdout_was_closed() -> bool {
     #[cfg(target_os = "linux")]
     return constructor::was_closed();

@@ -22,8 +22,8 @@ pub(super) enum Sink {
         file: File,
         path: PathBuf,
     },
-    /// A file that is replaced in one step. A reader sees the old results or the new ones, even if
-    /// this program is killed. A file that cannot be replaced is written in place.
+    /// A file that is replaced in one step. A reader sees the old results or the new results, even
+    /// if this program is killed. A file that cannot be replaced is written in place.
     Whole {
         path: PathBuf,
     },
@@ -38,7 +38,8 @@ pub(super) fn place(path: &Path) -> PathBuf {
     })
 }
 
-/// Whether a path names standard output: `-`, `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
+/// Returns whether a path names standard output: `-`, `/dev/stdout`, `/dev/fd/1`,
+/// `/proc/self/fd/1`.
 pub fn is_stdout(path: &Path) -> bool {
     let is_one = |path: PathBuf| is_descriptor(&path) && path.ends_with("1") && is_own(&path);
     path == Path::new("-") || end_of_links(path).is_ok_and(is_one)
@@ -75,7 +76,7 @@ impl TextFile {
     /// Opens a file, or standard output if the path [names it](is_stdout).
     ///
     /// # Errors
-    /// The path cannot be written.
+    /// If the path cannot be written.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         Sink::open(path).map(Self)
     }
@@ -83,7 +84,7 @@ impl TextFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// The file system refuses the write.
+    /// If the file system refuses the write.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
@@ -92,7 +93,7 @@ impl TextFile {
     /// it is a pipe or a device.
     ///
     /// # Errors
-    /// The file system refuses the write, or `content` returns an error.
+    /// If the file system refuses the write, or `content` returns an error.
     pub fn write_with(
         &self,
         content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
@@ -107,7 +108,7 @@ impl TextFile {
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
-    /// `None` if the file is written in place, or once the draft was renamed.
+    /// `None` if the file is written in place, or after the draft was renamed.
     draft: Option<(Draft, PathBuf)>,
 }
 
@@ -138,9 +139,9 @@ impl GrowingFile {
         self.file.try_clone()
     }
 
-    /// Gives the file its name. An existing file is replaced. If it cannot be replaced, the draft
-    /// grows in the same folder until [`finish`](Self::finish), and stays there if a signal ends
-    /// the process.
+    /// Gives the file its name. An existing file is replaced. If the existing file cannot be
+    /// replaced, the draft grows in the same folder until [`finish`](Self::finish), and stays there
+    /// if a signal ends the process.
     pub fn publish(&mut self) {
         if let Some((draft, path)) = self.draft.take()
             && draft.rename(&path).is_err()
@@ -162,7 +163,7 @@ impl GrowingFile {
 /// Follows a chain of symbolic links to its end: a descriptor, or a file that does not have to
 /// exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
-    // The number of links that Linux follows at most.
+    // The maximum number of links that Linux follows.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {
@@ -179,14 +180,14 @@ fn folder(path: &Path) -> PathBuf {
     path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_default()
 }
 
-/// Whether a path is the name of a descriptor, such as `/proc/self/fd/1`. It looks like a link to
-/// the descriptor's file, but opening it opens the descriptor.
+/// Returns whether a path is the name of a descriptor, such as `/proc/self/fd/1`. Such a path looks
+/// like a link to the descriptor's file, but opening the path opens the descriptor.
 fn is_descriptor(path: &Path) -> bool {
     let folder = folder(path);
     folder.ends_with("fd") && (folder.starts_with("/proc") || folder.starts_with("/dev"))
 }
 
-/// Whether the descriptor belongs to this process.
+/// Returns whether the descriptor belongs to this process.
 fn is_own(path: &Path) -> bool {
     let own = Path::new("/proc/self").canonicalize();
     own.map_or(true, |own| folder(path).starts_with(own))
@@ -197,7 +198,7 @@ fn descriptor(path: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-        // The permissions of the name are those of the descriptor.
+        // The permissions of the name are the permissions of the descriptor.
         if path.symlink_metadata()?.permissions().readonly() {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
@@ -229,7 +230,7 @@ impl Sink {
         let end = end_of_links(path)?;
         let writes = || OpenOptions::new().write(true).open(&end);
         let through = |open: &dyn Fn() -> io::Result<File>| {
-            // The open of a pipe waits for a reader, and a signal must end that wait.
+            // Opening a pipe waits for a reader, and a signal must end that wait.
             let _at_once = interrupt::at_once();
             Ok(Self::Through { file: open()?, path: path.to_owned() })
         };

@@ -77,7 +77,8 @@ impl OutputArgs {
     }
 
     /// Opens the outputs that were requested. Existing files keep their content until a report
-    /// replaces it. `inputs` are the files that the command reads. No output can be one of them.
+    /// replaces it. `inputs` are the files that the command reads. No output is allowed to be one
+    /// of these files.
     ///
     /// # Errors
     /// If a path cannot be written, is an input, or is the path of two outputs.
@@ -93,7 +94,7 @@ impl OutputArgs {
         Ok(Outputs { sinks: sinks.collect::<Result<_, LabError>>()?, fail_if: self.fail_if.clone() })
     }
 
-    /// Whether standard output is free for tables, and for lines during a run.
+    /// Returns whether standard output is free for tables, and for lines during a run.
     #[must_use]
     pub fn terminal(&self) -> bool {
         !self.all().iter().any(|(_, path, _)| *path == Some(Path::new("-")))
@@ -103,7 +104,7 @@ impl OutputArgs {
     /// addition to its report.
     ///
     /// # Errors
-    /// If a path cannot be written, two outputs have the same path, or a path names standard
+    /// If a path cannot be written, if two outputs have the same path, or if a path names standard
     /// output.
     pub fn open_beside<const N: usize>(
         &self,
@@ -145,7 +146,7 @@ fn apart((other, there): (&str, &Path), (flag, path): (&str, &Path)) -> Result<(
 }
 
 impl Outputs {
-    /// Whether standard output is free for tables.
+    /// Returns whether standard output is free for tables.
     #[must_use]
     pub fn terminal(&self) -> bool {
         !self.sinks.iter().any(|(_, sink)| matches!(sink, Sink::Stdout))
@@ -159,7 +160,7 @@ impl Outputs {
     /// `--fail-if` is fulfilled.
     pub fn deliver(&self, report: &Report) -> Result<(), LabError> {
         let printed = if self.terminal() { print(&render::text(report)) } else { Ok(()) };
-        // The files are written even if the reader of standard output has closed it.
+        // The files are written even if the reader of standard output has closed its end.
         let written = self.write(report);
         // If the requested picture cannot be drawn, no tables have been printed yet.
         if !self.terminal() && written.as_ref().is_err_and(LabError::is_unwritten) {
@@ -186,7 +187,7 @@ impl Outputs {
     }
 
     /// Checks before a run that each condition of `--fail-if` is about one of the series that the
-    /// run will measure. An empty list means that they are not known.
+    /// run will measure. An empty list means that the series are not known.
     ///
     /// # Errors
     /// A usage error that names what a condition could be about.

@@ -42,7 +42,7 @@ impl Scale {
         Some(Self { low, high, log: axis.log, only })
     }
 
-    /// Returns the position of a figure: 0 at the least, 1 at the greatest.
+    /// Returns the position of a figure: 0 for the least figure, 1 for the greatest.
     pub(super) fn at(&self, value: f64) -> f64 {
         let part = if self.log {
             (value / self.low).ln() / (self.high / self.low).ln()

@@ -36,10 +36,10 @@ const LINE: f64 = 15.0;
 const AFTER: f64 = 4.0;
 /// Width of the sample of a curve in the legend, with the space around it.
 const SAMPLE: f64 = 40.0;
-/// The average width of a letter, at most, as a fraction of the font size. A sans-serif font with
-/// wide letters has about 0.57.
+/// An upper bound of the average width of a letter, as a fraction of the font size. A sans-serif
+/// font with wide letters has about 0.57.
 const LETTER: f64 = 0.58;
-/// The size of most letters.
+/// The usual font size.
 const LETTERS: f64 = 12.0;
 
 /// Colors that color-blind readers can distinguish (Okabe and Ito 2008). The yellow is left out,
@@ -84,7 +84,7 @@ const STYLE: &str = "text{fill:currentColor}.grid{stroke:currentColor;stroke-opa
 .frame{stroke:currentColor;stroke-opacity:.5;fill:none}";
 
 /// Returns a complete file with all plots below each other. The file is also suitable for print,
-/// because it is dark on white on every page. Without a plot, the file says that there is none.
+/// because it is dark on white on every page. Without a plot, the file says that there is no plot.
 #[must_use]
 pub fn svg<'p>(plots: impl IntoIterator<Item = &'p Plot>) -> String {
     let plots: Vec<&Plot> = plots.into_iter().collect();
@@ -172,7 +172,8 @@ fn lines(out: &mut String, lines: &[String], (x, y): (f64, f64), line: f64, attr
     Ok(())
 }
 
-/// Returns the title as lines, with the position that all points have in common.
+/// Returns the lines of the title. If all points have the same position, the title includes this
+/// position.
 fn title(plot: &Plot, size: Size) -> Vec<String> {
     let mut places = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.0);
     let first = places.next().filter(|first| plot.is_rows() && places.all(|other| other == *first));
@@ -226,7 +227,7 @@ fn draw(out: &mut String, plot: &Plot, size: Size) -> fmt::Result {
     writeln!(out, "</g>")
 }
 
-/// Single figures: one row for each curve, the least first.
+/// A picture of single figures, with one row for each curve. The least figure comes first.
 struct Rows<'p> {
     rows: Vec<(&'p Curve, Vec<String>, f64)>,
     /// The width of the names.
@@ -234,7 +235,7 @@ struct Rows<'p> {
     height: f64,
 }
 
-/// Height of a row beyond its lines of text.
+/// Height of a row in addition to the height of its lines of text.
 const ROW: f64 = 7.0;
 /// Space for a figure to the right of its point.
 const FIGURE: f64 = 90.0;
@@ -317,8 +318,8 @@ fn line(out: &mut String, mark: Mark, points: &[(f64, f64)], look: Look) -> fmt:
         let stroke = format!(r#"stroke="{color}" stroke-width="1.8" stroke-dasharray="{dash}""#);
         writeln!(out, r#"<path fill="none" {stroke} d="{path}"/>"#)?;
     }
-    // A line of a single point would be invisible, so points get marks. In a histogram, marks would
-    // hide the steps.
+    // A line through a single point would be invisible, so points get marks. In a histogram, marks
+    // would hide the steps.
     if mark != Mark::Steps {
         for place in points {
             point(out, *place, look)?;

@@ -198,7 +198,7 @@ fn a_report_says_when_it_was_made() {
     assert!(!text(&report()).contains("date "), "an old result has no date");
 }
 
-/// The numbers of an attribute, in order.
+/// Returns the numbers of an attribute, in order.
 fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
     let begin = format!(" {attribute}=\"");
     let parts = svg.split(&begin).skip(1);

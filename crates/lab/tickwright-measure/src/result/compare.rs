@@ -11,15 +11,15 @@ use crate::stats::{Shift, Verdict};
 pub struct Compared {
     /// The name and the labels of the series, as in the second result.
     pub title: String,
-    /// The comparison of the second result's samples with the first result's.
+    /// The comparison of the second result's samples with the first result's samples.
     pub shift: Shift,
     /// Whether lower or higher figures are better.
     pub better: Better,
 }
 
 impl Compared {
-    /// Returns the verdict in words. The words depend on which direction is better: a higher rate
-    /// is better.
+    /// Returns the verdict in words. The words depend on which direction is better. For example, a
+    /// higher rate is better.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match (self.shift.verdict(), self.better) {
@@ -47,7 +47,8 @@ pub fn compare(first: &Report, second: &Report) -> Result<Vec<Compared>, LabErro
     let compared: Vec<Compared> = pairs
         .filter_map(|(a, b)| {
             let shift = Shift::of(&a.samples, &b.samples)?;
-            // A reference row tells about the machine, so it is neither better nor worse.
+            // A reference row describes the machine, so a change of its figures is neither better
+            // nor worse.
             let better = if b.is_reference() { Better::Neither } else { b.better };
             Some(Compared { title: b.title(), shift, better })
         })

@@ -1,5 +1,5 @@
-//! A condition on the samples of a result: `p99(insert) > 200ns`. If a run fulfils the condition,
-//! its exit code is 1.
+//! A condition on the samples of a result, such as `p99(insert) > 200ns`. If a run fulfils the
+//! condition, its exit code is 1.
 
 use core::fmt;
 use core::str::FromStr;
@@ -13,7 +13,8 @@ use crate::stats::{mean, quantile, summarise};
 pub struct Condition {
     text: String,
     statistic: Statistic,
-    /// The statistic as series name it whose samples are a percentile of each round: `p50`, `max`.
+    /// The statistic's name in series whose samples are a percentile of each round, such as `p50`
+    /// or `max`.
     at: String,
     series: String,
     labels: Vec<(String, String)>,
@@ -102,7 +103,7 @@ impl FromStr for Condition {
     }
 }
 
-/// Parses a number and its unit. Returns the number in the unit of series.
+/// Parses a number and its unit. Returns the number in the unit that series use.
 fn number(text: &str) -> Option<(f64, Unit)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -161,8 +162,8 @@ impl Condition {
     /// Checks that the condition is about at least one of `all`, whose samples do not matter.
     ///
     /// # Errors
-    /// If no series has this name and these labels (the message lists the existing ones), or the
-    /// limit's unit differs from the series' unit.
+    /// If no series has this name and these labels (the message lists the existing names and
+    /// labels), or the limit's unit differs from the series' unit.
     pub fn check(&self, all: &[Series]) -> Result<(), String> {
         let mut about = all.iter().filter(|series| self.is_about(series)).peekable();
         if about.peek().is_none() {
@@ -174,8 +175,9 @@ impl Condition {
         }
     }
 
-    /// A condition that does not name the label `at` is about the percentile of its statistic. A
-    /// condition is about no reference row, such as `(floor)`, unless it names the row.
+    /// Returns whether the condition is about a series. A condition that does not name the label
+    /// `at` is about the percentile of its statistic. A condition does not apply to a reference
+    /// row, such as `(floor)`, unless it names the row.
     fn is_about(&self, series: &Series) -> bool {
         let own = |key: &str| series.labels.get(key).map(Label::to_string);
         let is_named = |key: &str| self.labels.iter().any(|(name, _)| name == key);
@@ -198,7 +200,7 @@ impl Condition {
         }
         let keys: BTreeSet<&String> = named.iter().flat_map(|series| series.labels.keys()).collect();
         let values = |key: &&String| {
-            // In the order of the series, in which numbers ascend.
+            // The values keep the order of the series, in which numbers ascend.
             let mut values: Vec<String> = Vec::new();
             for value in named.iter().filter_map(|series| series.labels.get(*key)).map(Label::to_string) {
                 if !values.contains(&value) {

@@ -1,5 +1,5 @@
-//! Samples and findings as CSV, with the same first and last columns for every command. A new
-//! figure of a command is a row, not a column.
+//! Samples and findings as CSV, with the same first and last columns for every command. A command
+//! that gets a new figure writes a new row, not a new column.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use super::{Finding, Labels, Report, SCHEMA};
 const OF_FINDINGS: [&str; 8] = ["about", "published", "here", "low", "high", "bound", "verdict", "claim"];
 
 /// Writes each sample and each finding in its own row. A row begins with schema, experiment,
-/// series, unit, per, and each label. Then follow the number of the sample (from 1), its value, and
-/// whether the run was interrupted. The column `kind` is `sample` or `finding`. A finding has no
-/// series, and its value is its figure, such as a ratio. A report without samples has a row of the
-/// kind `none`.
+/// series, unit, per, and each label. The next fields are the number of the sample (from 1), its
+/// value, and whether the run was interrupted. The column `kind` is `sample` or `finding`. A
+/// finding has no series, and its value is its figure, such as a ratio. A report without samples
+/// has a row of the kind `none`.
 ///
 /// # Errors
-/// The errors of `out`.
+/// If `out` refuses a write.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let keys: BTreeSet<&String> = report.series.iter().flat_map(|series| series.labels.keys()).collect();
     let mut csv = csv::Writer::from_writer(out);

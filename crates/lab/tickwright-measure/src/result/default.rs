@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::stats::{self, Summary, Verdict};
 
 /// Returns the sections of all samples. Quantities whose labels have the same names share a section
-/// with one table. It has a plot if a label is a number with at least three values.
+/// with one table. The section has a plot if a label is a number and has at least three values.
 #[must_use]
 pub fn sections(series: &[Series]) -> Vec<Section> {
     let keys = |one: &Series| one.labels.keys().cloned().collect::<Vec<_>>();
@@ -50,7 +50,7 @@ fn names(series: &[&Series]) -> Vec<String> {
 }
 
 impl Series {
-    /// Returns the quantity with its unit: `insert, ns per operation`.
+    /// Returns the quantity with its unit, such as `insert, ns per operation`.
     #[must_use]
     pub fn heading(&self) -> String {
         let unit = match self.unit {
@@ -179,7 +179,7 @@ fn add(
     if has_interval { table.columns(["from", "to"], format) } else { table }
 }
 
-/// Returns the verdict on a ratio. For rates, the higher figure is the faster one.
+/// Returns the verdict on a ratio. For rates, a higher figure is faster.
 fn words(series: &Series, ratio: &Summary) -> &'static str {
     match (Verdict::on(ratio), series.better) {
         (Verdict::NoDifferenceShown, _) => Verdict::NoDifferenceShown.words(),
@@ -223,8 +223,8 @@ pub fn table_across(across: &str, series: &[&Series]) -> Table {
     table
 }
 
-/// Returns the plot of a quantity over the label that is a number with the most values. The plot
-/// has a curve for each combination of the other labels. Returns `None` without such a label.
+/// Returns the plot of a quantity over the numeric label that has the most values. The plot has a
+/// curve for each combination of the other labels. Returns `None` without such a label.
 #[must_use]
 pub fn plot(title: &str, series: &[&Series]) -> Option<Plot> {
     let first = series.first()?;

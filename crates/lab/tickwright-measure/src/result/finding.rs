@@ -12,7 +12,7 @@ use crate::stats::{Bound, CONFIDENCE, Summary, TIE, Verdict};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The subject of the finding, in words: `heap4 beside the fastest rival, n=10k`.
+    /// The subject of the finding, in words, such as `heap4 beside the fastest rival, n=10k`.
     pub about: String,
     /// The subject as labels, for programs.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
@@ -30,7 +30,7 @@ pub struct Finding {
     pub bound: Option<Bound>,
     /// The verdict on the figure.
     pub verdict: Verdict,
-    /// Whether the published claim was found here. Missing if the verdict says so already.
+    /// Whether the published claim was found here. Missing if the verdict already says this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
@@ -49,7 +49,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Returns the answer to the claim that one time was longer than another. `verdict` is the
+    /// Returns the answer to the claim that one time was longer than another time. `verdict` is the
     /// verdict on the ratio of the two times.
     #[must_use]
     pub fn slower(verdict: Verdict) -> Self {

@@ -51,8 +51,8 @@ impl Section {
 }
 
 impl Section {
-    /// Whether the section has only plots with fewer than three points per curve, which a text
-    /// report leaves out.
+    /// Returns whether the section has only plots with fewer than three points per curve, which a
+    /// text report leaves out.
     #[must_use]
     pub fn is_picture_alone(&self) -> bool {
         let is_left_out = |block: &Block| matches!(block, Block::Plot(plot) if !plot.has_course());
@@ -77,7 +77,7 @@ pub enum Block {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its heading.
+    /// The column's heading.
     pub name: String,
     /// The format of the column's numbers. Columns of text are aligned to the left, other columns
     /// to the right.
@@ -185,7 +185,7 @@ impl Table {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The quantity of the axis, with the unit: `timers`, `ns per operation`.
+    /// The quantity of the axis, with the unit, such as `timers` or `ns per operation`.
     pub name: String,
     /// The format of the ticks.
     pub format: Format,
@@ -251,15 +251,16 @@ impl Plot {
         Self { title: title.into(), x, y, mark: Mark::Line, curves: Vec::new() }
     }
 
-    /// Whether a curve has at least three points. If there are fewer points, a text and a page show
-    /// only a table, which is easier to read. A separate picture shows any number of points.
+    /// Returns whether a curve has at least three points. If there are fewer points, a text and a
+    /// page show only a table, which is easier to read. A separate picture shows any number of
+    /// points.
     #[must_use]
     pub fn has_course(&self) -> bool {
         self.curves.iter().any(|curve| curve.points.len() > 2)
     }
 
-    /// Whether the plot compares single figures: at least three curves, each of at most one point.
-    /// Such a plot is drawn with one row per curve.
+    /// Returns whether the plot compares single figures: at least three curves, each of at most one
+    /// point. Such a plot is drawn with one row per curve.
     #[must_use]
     pub fn is_rows(&self) -> bool {
         self.curves.len() > 2 && self.curves.iter().all(|curve| curve.points.len() <= 1)

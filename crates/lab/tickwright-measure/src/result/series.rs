@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The labels that distinguish a series from other series of the same name: `structure =
-/// heap4/slab`, `n = 1000`.
+/// The labels that distinguish a series from other series of the same name, such as
+/// `structure = heap4/slab`, `n = 1000`.
 pub type Labels = BTreeMap<String, Label>;
 
 /// Creates labels from pairs.
@@ -109,11 +109,12 @@ pub enum Better {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The measured quantity: `insert`.
+    /// The measured quantity, such as `insert`.
     pub name: String,
     /// The unit of a sample.
     pub unit: Unit,
-    /// The item to which a sample refers: `operation`, `timer`. Without it, a sample is a total.
+    /// The item to which a sample refers, such as `operation` or `timer`. Without this field, a
+    /// sample is a total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Cow<'static, str>>,
     /// Whether lower or higher figures are better.
@@ -121,7 +122,7 @@ pub struct Series {
     pub better: Better,
     /// The labels that distinguish the series from other series of this name.
     pub labels: Labels,
-    /// The labels by which the reference series differs from this one: `way = locked`.
+    /// The labels by which the reference series differs from this series, such as `way = locked`.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub base: Labels,
     /// One value for each round, in order. The series of one interleaved run have equal lengths,
@@ -165,7 +166,7 @@ impl Series {
         self
     }
 
-    /// Names the series with which this one is compared, by the label in which the two differ.
+    /// Names the series with which this series is compared, by the label in which the two differ.
     #[must_use]
     pub fn beside(mut self, label: &str, value: impl Into<Label>) -> Self {
         self.base.insert(label.to_owned(), value.into());
@@ -179,8 +180,8 @@ impl Series {
         self
     }
 
-    /// Returns whether the series belongs to a reference row, such as `(floor)`: a loop that is
-    /// measured to compare with, and no structure.
+    /// Returns whether the series belongs to a reference row, such as `(floor)`. Such a row is a
+    /// loop that is measured for comparison, and is not a structure.
     #[must_use]
     pub fn is_reference(&self) -> bool {
         self.labels.get("structure").is_some_and(|row| row.to_string().starts_with('('))

@@ -41,7 +41,7 @@ fn what_cannot_be_drawn_is_left_out() {
     let none = plot().curve("no point", [(f64::NAN, 1.0)]);
     let section = Section::new("").table(Table::new()).text(" \n").plot(none);
     assert_eq!(section.blocks, []);
-    // A separate picture shows two points, but a text does not.
+    // A separate picture shows a curve of two points, but a text does not.
     let two = plot().curve("two points", [(1.0, 1.0), (2.0, 2.0)]);
     assert!(!two.has_course() && Section::new("").plot(two).is_picture_alone());
 }

@@ -20,7 +20,7 @@ const COMPARED: [&str; 11] = [
     "source",
 ];
 
-/// Whether a parameter defines the work.
+/// Returns whether a parameter defines the work.
 fn defines(name: &str) -> bool {
     !COMPARED.contains(&name) && !name.starts_with("rounds")
 }

@@ -60,7 +60,7 @@ fn an_error_ends_it() {
 
 #[test]
 fn a_round_that_is_interrupted_counts_for_no_lane() {
-    // Three lanes; the first round is a warm-up.
+    // There are three lanes, and the first round is a warm-up.
     for (turns, whole) in [(0, 0), (2, 0), (3, 0), (5, 0), (6, 1), (8, 1), (9, 2)] {
         let mut left = turns;
         let stop = || {
@@ -77,7 +77,8 @@ fn a_round_that_is_interrupted_counts_for_no_lane() {
 #[test]
 fn cells_keep_their_order_and_are_cut_to_whole_rounds_together() {
     let mut turns = Vec::new();
-    // Two lanes and two cells; the signal arrives in the second cell of the second counted round.
+    // There are two lanes and two cells. The signal arrives in the second cell of the second
+    // counted round.
     let mut left = 11;
     let stop = || {
         left -= 1;

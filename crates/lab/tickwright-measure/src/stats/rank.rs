@@ -14,17 +14,18 @@ pub struct Shift {
     /// logarithms). Its interval is the set of ratios that the rank test does not reject (Moses
     /// 1965).
     pub ratio: Summary,
-    /// The probability of ranks that are at least this one-sided if both samples had the same
-    /// distribution. The test is that of Mann and Whitney (1947), with the normal approximation,
-    /// corrected for ties and for continuity.
+    /// The probability that ranks are at least as one-sided as these if both samples have the same
+    /// distribution. The test is the test of Mann and Whitney (1947), with the normal
+    /// approximation, corrected for ties and for continuity.
     pub p: f64,
     /// Effect size (Cliff 1993): 1 if each figure of the second sample is above each figure of the
-    /// first, -1 if each is below, 0 if neither side prevails.
+    /// first, -1 if each figure of the second sample is below each figure of the first, and 0 if
+    /// neither sample prevails.
     pub effect: f64,
 }
 
 impl Shift {
-    /// Compares two samples. Returns `None` if one of them has no figure above 0.
+    /// Compares two samples. Returns `None` if one of the samples has no figure above 0.
     #[must_use]
     pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
         let above = |samples: &[f64]| -> Vec<f64> {

@@ -2,7 +2,8 @@
 //!
 //! A *difference* is shown when the median of the ratios is at least [`TIE`] away from 1 and the
 //! interval excludes 1. A *bound* is held or missed when the whole interval is on one side of the
-//! bound. With fewer than six rounds no interval reaches [`CONFIDENCE`], and nothing is shown.
+//! bound. With fewer than six rounds no interval reaches [`CONFIDENCE`], so no difference is shown
+//! and no bound is decided.
 
 use core::fmt;
 
@@ -10,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Interval, Summary};
 
-/// A difference below this is a tie, regardless of the interval, because code layout and alignment
-/// can change medians by this much.
+/// A difference below this value is a tie, regardless of the interval, because code layout and
+/// alignment can change medians by this much.
 pub const TIE: f64 = 0.20;
 
 /// The conclusion from a figure.

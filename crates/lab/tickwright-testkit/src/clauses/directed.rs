@@ -78,7 +78,7 @@ pub fn idle_time_is_free<M: Make>(_: &Tools) -> Verdict {
             let _ = queue.advance(step * STEP, ALL, &mut |_| ());
         }
     };
-    // Clause 7 judges a panic over far deadlines.
+    // A panic over far deadlines is judged by clause 7.
     let _ = quiet::catch(walk);
     Verdict::Kept
 }
@@ -191,7 +191,7 @@ fn full<M: Make>(most: usize) -> Option<String> {
         .then(|| format!("{left:?} were inside after refusals"))
 }
 
-/// After a panic in a sink or in a re-arm closure the queue is intact and usable.
+/// After a panic in a sink or in a re-arm closure, the queue is intact and usable.
 #[must_use]
 pub fn user_code_runs_on_a_whole_queue<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.sink {

@@ -7,8 +7,8 @@ use crate::subject::{Fired, Make, Stale, Subject};
 const TIMERS: usize = 24;
 const STEPS: u64 = 4000;
 
-/// A timer that is not pending keeps its key. It can be armed by this key repeatedly, leaves in the
-/// order in which timers were armed, and affects no operation while it is idle.
+/// A timer that is not pending keeps its key. Such a timer can be armed by this key repeatedly,
+/// leaves in the order in which timers were armed, and affects no operation while it is idle.
 #[must_use]
 pub fn idle_timers_keep_their_keys<M: Make>(_: &Tools) -> Verdict {
     if !M::OFFERS.idle {

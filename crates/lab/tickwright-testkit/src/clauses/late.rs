@@ -14,7 +14,7 @@ const HOUR: u64 = 3600 * SECOND;
 const UPTIMES: [u64; 8] =
     [SECOND, 61 * SECOND, 3388 * SECOND, HOUR, 5 * HOUR + 777, 22 * HOUR + 1, 55 * HOUR, 100 * HOUR];
 
-/// How long it then sleeps.
+/// How long the program then sleeps.
 const PAUSES: [u64; 8] = [1, 70, SECOND, 12 * SECOND, 90 * SECOND, 600 * SECOND, 1799 * SECOND, HOUR];
 
 /// The delays of the program's timers: below, at and above the ends of a coarse wheel's levels.

@@ -1,5 +1,5 @@
 //! Progress under a budget. Every timer that is due at the start of a series of advances to one
-//! `now` leaves within a bounded number of advances. That holds for any number of moves inside the
+//! `now` leaves within a bounded number of advances. This holds for any number of moves inside the
 //! structure, and for any arrivals between the advances. No advance does more than its budget
 //! allows: the timers that it delivers and the timers that it moves are together at most `budget`.
 
@@ -32,8 +32,8 @@ const SPREADS: [Spread; 5] = [
     Spread { name: "in a bucket half due", deadline: |nth| (1 << 24) + nth * 51_000, now: 3 << 23 },
     Spread { name: "far apart", deadline: |nth| (1 << (nth % 34)) + nth, now: 1 << 34 },
     // The timers at powers of two prevent the other timers from falling by more than one level at a
-    // time. Because of arrivals, a faulty queue might move twice as many timers at each further
-    // level, which only a run with many levels shows.
+    // time. With arrivals, a faulty queue might move twice as many timers at each further level.
+    // Only a run with many levels shows this fault.
     Spread {
         name: "at one tick and one at each power of two before it",
         deadline: |nth| LAST - LAST.checked_shr(nth as u32).unwrap_or(0),
@@ -73,7 +73,7 @@ pub(super) fn stalls<M: Make>(reach: u64) -> Option<String> {
     let runs = spreads.flat_map(|spread| Arrivals::ALL.map(|arrivals| (spread, arrivals)));
     let mut runs = runs.flat_map(|(spread, arrivals)| [1, 3, 64].map(|budget| (spread, arrivals, budget)));
     runs.find_map(|(spread, arrivals, budget)| {
-        // Clause 7 judges a panic over a far deadline.
+        // A panic over a far deadline is judged by clause 7.
         let witness = quiet::catch(|| stall::<M>(spread, arrivals, budget)).ok()??;
         Some(format!("{MANY} timers {}, arrivals {arrivals:?}, budget {budget}: {witness}", spread.name))
     })
@@ -85,7 +85,7 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     let mut now = spread.now + M::LATENESS.map_or(0, |lateness| lateness(spread.now));
     let is_due = |value: u32| (spread.deadline)(value.into()) <= spread.now;
     let mut left = (0..MANY).filter(|&value| is_due(value)).count();
-    // New arrivals are not counted: because they must not delay the timers that were already
+    // New arrivals are not counted, because they must not delay the timers that were already
     // pending.
     let work = if M::MOVES { MANY as usize * MOST } else { left };
     let advances = work.div_ceil(budget as usize) + 1;
@@ -106,7 +106,7 @@ fn stall<M: Make>(spread: &Spread, arrivals: Arrivals, budget: u32) -> Option<St
     for nth in 0..advances {
         let counts = nth < COUNTED && !waiting.is_empty();
         if counts {
-            // An insert could have moved some of them.
+            // An insert could have moved some of these timers.
             waiting.retain(|&(_, key)| queue.waits(key));
         }
         let mut fired_now = Vec::new();

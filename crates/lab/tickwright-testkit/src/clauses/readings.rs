@@ -25,8 +25,8 @@ pub(super) fn never_early(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     })
 }
 
-/// Whether a granular queue gives an arriving timer an expiry before its deadline, or beyond its
-/// bound.
+/// Returns a witness if a granular queue gives an arriving timer an expiry before its deadline, or
+/// beyond its bound.
 fn out_of_bound(scene: &Scene<'_>, entry: &Entry) -> Option<String> {
     let (value, deadline, said) = match *entry {
         Entry::Insert { value, deadline, answer: Ok(_), said } => (value, deadline, said),
@@ -316,7 +316,7 @@ pub(super) fn budget_bounds_an_advance(scene: &Scene<'_>, entry: &Entry) -> Opti
         }
         Entry::Deliver(fired) if scene.budget.is_some_and(|budget| budget < usize::MAX) => {
             // If equal timers leave in another order than they arrived, the clause `order` judges
-            // that.
+            // this.
             let fact = scene.fact(fired.value)?;
             scene.overtaken_by(fired.value).filter(|(_, other)| other.expiry < fact.expiry)?;
             disorder(scene, entry, |_| true)

@@ -1,5 +1,5 @@
-//! The scripts that judge clauses. The simplest come first, so that the first witness is the
-//! shortest.
+//! The scripts that judge clauses. The simplest scripts come first, so that the first witness is
+//! the shortest.
 
 use crate::script::{Op, SPANS, When, Whom, decode, gust, noise};
 
@@ -8,8 +8,8 @@ pub(crate) type Named = (String, Vec<Op>);
 
 const ALL: usize = usize::MAX;
 
-/// Each script has one timer. The timer must not leave one tick before its deadline, and must leave
-/// at its deadline.
+/// Returns scripts with one timer each. The timer must not leave one tick before its deadline, and
+/// must leave at its deadline.
 pub(crate) fn singles() -> Vec<Named> {
     let mut spans: Vec<u64> = SPANS.into();
     spans.extend([100, 500, 5_000, 100_000]);
@@ -27,7 +27,8 @@ pub(crate) fn singles() -> Vec<Named> {
     spans.iter().map(script).collect()
 }
 
-/// One timer is far away, and the clock advances a little, so no timer is allowed to leave.
+/// Returns scripts in which one timer is far away and the clock advances a little, so that no timer
+/// is allowed to leave.
 pub(crate) fn horizons() -> Vec<Named> {
     const LITTLE: u64 = 1 << 19;
     let script = |k: u32| {
@@ -42,7 +43,7 @@ pub(crate) fn horizons() -> Vec<Named> {
     (0..44).rev().map(script).collect()
 }
 
-/// Scripts written by hand with a few timers: the cases that people try first.
+/// Returns scripts with a few timers that were written by hand: the cases that people try first.
 pub(crate) fn cases() -> Vec<Named> {
     let after = |span| Op::Insert(When::After(span));
     let to = |span| Op::Advance(When::After(span), ALL);
@@ -179,8 +180,8 @@ pub(crate) fn cases() -> Vec<Named> {
     .collect()
 }
 
-/// Clocks that start near a power of two, and deadlines around that power and the next one. They
-/// run with and without a timer at the end of time.
+/// Returns scripts with clocks that start near a power of two, and with deadlines around that power
+/// and the next one. Each script exists with and without a timer at the end of time.
 pub(crate) fn sweeps() -> Vec<Named> {
     let mut scripts = Vec::new();
     for k in 0..64 {
@@ -208,7 +209,7 @@ pub(crate) fn sweeps() -> Vec<Named> {
     scripts
 }
 
-/// Random scripts over everyday spans only, which a queue with a short reach can run.
+/// Returns random scripts over everyday spans only, which a queue with a short reach can run.
 pub(crate) fn breezes() -> Vec<Named> {
     let near = |when| match when {
         When::After(span) => When::After(span % 3000),
@@ -230,12 +231,12 @@ pub(crate) fn breezes() -> Vec<Named> {
     (1..=16).map(named).collect()
 }
 
-/// Bursts that leave under small budgets, while other timers arrive.
+/// Returns scripts with bursts of timers that leave under small budgets while other timers arrive.
 pub(crate) fn gusts() -> Vec<Named> {
     (201..=212).map(|seed| (format!("gust {seed}"), gust(seed))).collect()
 }
 
-/// Random scripts over all of time.
+/// Returns random scripts over all of time.
 pub(crate) fn storms() -> Vec<Named> {
     (101..=124).map(|seed| (format!("storm {seed}"), decode(&noise(seed, 4 * 160)))).collect()
 }

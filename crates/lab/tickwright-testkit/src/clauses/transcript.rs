@@ -2,7 +2,7 @@
 //!
 //! Only the transcript decides the verdict on a clause. The ledger follows what the queue *did*,
 //! not what it should have done, so a queue that breaks one clause is still judged fairly by the
-//! others.
+//! other clauses.
 
 use crate::clauses::quiet;
 use crate::machine::{inserts, offered, pick, resolve};
@@ -99,7 +99,7 @@ pub(crate) struct Manner {
     /// Whether dead keys are used. If the queue lets a dead key act on another timer, nothing after
     /// that use can be judged.
     pub dead_keys: bool,
-    /// Whether a `now` that is smaller than an earlier one is clamped before it is passed to the
+    /// Whether a `now` that is smaller than an earlier `now` is clamped before it is passed to the
     /// queue.
     pub clamped: bool,
 }
@@ -349,7 +349,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Whether the timer's deadline had already passed when the timer was armed.
+    /// Returns whether the timer's deadline had already passed when the timer was armed.
     pub(crate) fn was_past(&self) -> bool {
         self.deadline < self.floor
     }
@@ -398,7 +398,7 @@ impl<'t> Scene<'t> {
         self.facts.get(value as usize)
     }
 
-    /// Whether `value` leaves for good at a later entry than this one.
+    /// Returns whether `value` leaves for good at a later entry than the current one.
     pub(crate) fn leaves_later(&self, value: u32) -> bool {
         self.transcript
             .left
@@ -414,13 +414,13 @@ impl<'t> Scene<'t> {
         Some((late.value, self.fact(late.value)?))
     }
 
-    /// Whether the queue is granular: it delivers in the order of expiries, and timers of equal
-    /// expiry in any order.
+    /// Returns whether the queue is granular: it delivers in the order of expiries, and timers of
+    /// equal expiry in any order.
     pub(crate) fn is_granular(&self) -> bool {
         self.transcript.lateness.is_some()
     }
 
-    /// Whether `got` is `expected` or, in a granular queue, a timer with the same expiry as
+    /// Returns whether `got` is `expected` or, in a granular queue, a timer with the same expiry as
     /// `expected`.
     pub(crate) fn stands_for(&self, got: Option<Fired>, expected: Option<Fired>) -> bool {
         let at = |fired: Option<Fired>| fired.map(|fired| (fired.value, fired.expiry));
@@ -517,7 +517,8 @@ impl<'t> Scene<'t> {
     }
 }
 
-/// Judges an entry by the ledger before it. Returns a witness if the entry breaks the clause.
+/// Judges an entry by the state of the ledger before this entry. Returns a witness if the entry
+/// breaks the clause.
 pub(crate) type Judge = fn(&Scene<'_>, &Entry) -> Option<String>;
 
 /// One clause, judged over the transcripts, and the first witness against it.

@@ -1,4 +1,4 @@
-//! The verdict about one clause, and what the process provides to reach it.
+//! The verdict about one clause, and what the process provides to reach the verdict.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use core::fmt;
 pub enum Verdict {
     /// No run of the suite broke the clause.
     Kept,
-    /// A run of the suite broke the clause; this is the witness.
+    /// A run of the suite broke the clause. The text is the witness.
     Broken(String),
     /// The queue lacks an operation that the clause needs.
     NotOffered,
@@ -16,7 +16,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether a run broke the clause.
+    /// Returns whether a run broke the clause.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         matches!(self, Self::Broken(_))

@@ -3,14 +3,14 @@
 //!
 //! The entry of a removed or moved timer stays in the heap. An entry is live while its stamp equals
 //! the stamp of its slot. A dead entry is dropped when it comes to the top. All dead entries are
-//! dropped when they outnumber the live ones.
+//! dropped when they outnumber the live entries.
 
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Creates such queues.
+/// Creates [`LazyHeap`] queues.
 #[derive(Debug)]
 pub struct BinaryHeapLazy;
 
@@ -44,10 +44,10 @@ struct Slot {
 
 const FREE: u64 = u64::MAX;
 
-/// At most this many dead entries are never swept, even if few entries are live.
+/// Up to this number of dead entries stay without a sweep, even if few entries are live.
 const SLACK: usize = 64;
 
-/// Names a timer.
+/// The key of a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     index: u32,
@@ -130,7 +130,7 @@ impl LazyHeap {
         slot.value
     }
 
-    /// Whether `stamp` is the stamp of the head.
+    /// Returns whether `stamp` is the stamp of the head.
     fn heads(&self, stamp: u64) -> bool {
         self.heap.peek().is_some_and(|top| top.stamp == stamp)
     }

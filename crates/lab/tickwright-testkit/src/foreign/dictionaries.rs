@@ -1,7 +1,7 @@
 //! Other crates' maps and trees as implementations of
 //! [`Dictionary`](tickwright_collections::Dictionary), which are the baselines for our
-//! dictionaries. Each states which operations it does not offer, and the suite for dictionaries
-//! tests the others.
+//! dictionaries. Each adapter states which operations it does not offer, and the suite for
+//! dictionaries tests the other operations.
 //!
 //! | | order | duplicates | neighbors | `rekeyed` | entry of another one |
 //! |---|---|---|---|---|---|
@@ -9,8 +9,8 @@
 //! | `IntrusiveDict` | yes | in order of arrival | O(1) amortised | yes | refused |
 //! | [`HashDict`] | **no** | refused | not offered | not offered | can name one of its own |
 //!
-//! A [`HashDict`] offers no calls that need an order, and returns `None` for its first and its last
-//! entry.
+//! A [`HashDict`] has no order: its first and its last entry are `None`, and it does not have the
+//! other calls that need an order.
 
 mod btree_map;
 mod hash_map;

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tickwright_testkit::dictionary::{OBJECTS, Op};
 
-/// Generates one of a few keys, so that many keys are equal, or a key at an end of the range.
+/// Generates a key: either a key at an end of the range, or one of a few other keys, so that many
+/// keys are equal.
 fn key() -> impl Strategy<Value = u64> {
     prop_oneof![12 => 0u64..10, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1), 2 => any::<u64>()]
 }
@@ -15,7 +16,7 @@ fn bound() -> impl Strategy<Value = Bound<u64>> {
     prop_oneof![3 => key().prop_map(Bound::Included), 3 => key().prop_map(Bound::Excluded), 1 => Just(Bound::Unbounded)]
 }
 
-/// One step of a script.
+/// Generates one step of a script.
 pub(crate) fn op() -> impl Strategy<Value = Op> {
     let number = || 0..OBJECTS;
     let hint = || proptest::option::of(0..OBJECTS);
@@ -31,7 +32,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// How many scripts a test runs, and where it keeps the scripts that failed.
+/// Returns how many scripts a test runs, and where it keeps the scripts that failed.
 pub(crate) fn config(seeds: &'static str) -> ProptestConfig {
     let seeds = FileFailurePersistence::Direct(seeds);
     ProptestConfig {

@@ -22,7 +22,7 @@ const ENOUGH: Ns = 1_000_000_000;
 /// What is known of the clocks.
 #[derive(Debug, Default)]
 pub(super) struct Calibration {
-    /// The first tick that was read and the last one, each with its time.
+    /// The first and the last tick that were read, each with its time.
     ticks: Option<[(Ns, u64); 2]>,
     hz: Option<u64>,
     clocks: Vec<Clock>,
@@ -38,8 +38,9 @@ struct Clock {
 }
 
 impl Clock {
-    /// The difference in the second of `time`, on the line between the known seconds before and
-    /// after it. Outside the known seconds, it is the difference in the nearest known second.
+    /// Returns the difference in the second of `time`, interpolated between the known seconds
+    /// before and after it. Outside the known seconds, returns the difference in the nearest known
+    /// second.
     fn ahead(&self, time: Ns) -> Option<i128> {
         let second = time.div_euclid(SECOND);
         let before = self.ahead.range(..=second).next_back();
@@ -60,7 +61,8 @@ impl Clock {
     }
 }
 
-/// The clocks of a computer drift apart by some 20 ppm, which is 20 us in this time. In ns.
+/// A second, in ns. The clocks of a computer drift apart by about 20 ppm, which is 20 us in this
+/// time.
 const SECOND: Ns = 1_000_000_000;
 
 /// Two differences that are closer than this bound, in ns, belong to one clock; otherwise they
@@ -68,9 +70,9 @@ const SECOND: Ns = 1_000_000_000;
 const ONE_CLOCK: i128 = 50_000_000;
 
 /// No timer runs for longer than a year, in ns. A deadline that is further away has one of two
-/// causes. It is on a clock that no line shows, because wall clocks and clocks that start with the
-/// machine are decades apart; or the timer must never expire, so the kernel arms it for 2^63 - 1 ns
-/// (`KTIME_MAX`), which is 292 years.
+/// causes. The first cause is a clock that no line shows, because wall clocks and clocks that start
+/// with the machine are decades apart; the second cause is that the timer must never expire, so the
+/// kernel arms it for 2^63 - 1 ns (`KTIME_MAX`), which is 292 years.
 const LONGEST: u128 = 365 * 86_400 * 1_000_000_000;
 
 /// The kernel's timers use five clocks.
@@ -140,7 +142,8 @@ impl Calibration {
         Some(near.filter(|usual| usual.abs_diff(hz) * 20 < *usual).unwrap_or(hz.max(1)))
     }
 
-    /// Whether jiffies can be converted, even if the rate has to come from a short span of lines.
+    /// Returns whether jiffies can be converted, even if the rate has to come from a short span of
+    /// lines.
     pub(super) fn knows_jiffies(&mut self) -> bool {
         self.hz = self.hz.or_else(|| self.slope());
         self.hz.is_some()

@@ -1,5 +1,5 @@
 //! Timer events of Chrome, Edge, Electron and Node's inspector: a JSON object with `traceEvents`,
-//! or an array of events, packed with gzip or not.
+//! or an array of events, whether packed with gzip or not.
 //!
 //! # What the events mean
 //! - `TimerInstall` arms a timer (`setTimeout`), or a periodic timer (`setInterval`) if
@@ -35,7 +35,7 @@ use crate::writer::Writer;
 /// What was found in a browser's trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chrome {
-    /// This counts events, because the file has no lines.
+    /// The counts are counts of events, because the file has no lines.
     pub count: Imported,
     /// `TimerInstall`.
     pub installs: u64,
@@ -48,8 +48,8 @@ pub struct Chrome {
 }
 
 /// Reads a browser's trace and writes it as a `.twt` file. `of` is the name of that trace. Memory
-/// grows with the number of timer events, because a browser does not order them. One value of the
-/// trace can take up to 64 MiB.
+/// grows with the number of timer events, because a browser does not order the events. One value of
+/// the trace can take up to 64 MiB.
 ///
 /// # Errors
 /// [`TraceError::Line`], with the first damage, if the source has no timer event;
@@ -192,7 +192,7 @@ enum Did {
     Remove,
 }
 
-/// An event of any kind. Its arguments are read only if it is a timer event.
+/// An event of any kind. The arguments are read only if the event is a timer event.
 #[derive(Deserialize)]
 struct AnyEvent<'j> {
     #[serde(default, borrow)]
@@ -234,8 +234,8 @@ struct Place {
 }
 
 impl AnyEvent<'_> {
-    /// Adds what the event says about a timer. Returns `None` if its name is a timer event's but
-    /// its arguments cannot be read.
+    /// Adds what the event says about a timer. Returns `None` if the event has the name of a timer
+    /// event, but its arguments cannot be read.
     fn told(self, to: &mut TimerEvents) -> Option<()> {
         let install = match &*self.name {
             "TimerInstall" => Some(true),
@@ -247,7 +247,7 @@ impl AnyEvent<'_> {
             }
             _ => return Some(()),
         };
-        // The phase that ends an event that began with the phase `B`.
+        // This phase ends an event that began with the phase `B`.
         if self.ph == "E" {
             return Some(());
         }
@@ -297,7 +297,7 @@ struct Overflow {
 }
 
 /// Reads a number. A value of another type becomes 0, so that one event with the time `null` does
-/// not end the import of a million others.
+/// not end the import of a million other events.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     Ok(raw.get().trim_matches('"').parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(0.0))
@@ -313,8 +313,8 @@ fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 /// The most characters that are kept of the number of a process or thread.
 const LONGEST_WORD: usize = 64;
 
-/// Converts to ns , limited to half of the range of `Ns`, so that the sum of two times cannot
-/// overflow.
+/// Converts a time in ns to an integer, limited to half of the range of `Ns`, so that the sum of
+/// two times cannot overflow.
 fn ns(of: f64) -> Ns {
     (of as Ns).clamp(Ns::MIN / 2, Ns::MAX / 2)
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{line, perfetto};
 
-/// The program that wrote a source.
+/// The kind of program that wrote an input file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The Linux kernel: ftrace, trace-cmd report, perf script, babeltrace.
@@ -86,7 +86,7 @@ const SYSTEM_CALLS: &str = "it lists system calls, which show waits and not time
                             of the kernel instead with `perf record -a -e 'timer:hrtimer_*' -- PROGRAM`, then use \
                             `perf script | tickwright import -`";
 
-/// Whether the first row of a file can be the heading of a CSV: at least three words.
+/// Returns whether the first row of a file can be the heading of a CSV: at least three words.
 fn is_heading(names: &csv::StringRecord) -> bool {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || " _-".contains(letter);
     let is_word = |name: &str| {
@@ -96,7 +96,8 @@ fn is_heading(names: &csv::StringRecord) -> bool {
     names.len() >= 3 && names.iter().all(is_word)
 }
 
-/// Whether a line is a call as strace prints it: `7 1700000000.5 poll([], 0, 5) = 0 (Timeout)`.
+/// Returns whether a line is a call as strace prints it:
+/// `7 1700000000.5 poll([], 0, 5) = 0 (Timeout)`.
 fn is_system_call(line: &str) -> bool {
     let Some((head, rest)) = line.split_once('(') else { return false };
     let name = head.rsplit(' ').next().unwrap_or(head);

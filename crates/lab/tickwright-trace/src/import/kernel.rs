@@ -51,8 +51,8 @@ pub struct Kernel {
     pub timer_list: Lines,
     /// Lines about the tree of `hrtimer`.
     pub hrtimer: Lines,
-    /// Lines that came more than a million lines after a later line. Their events are not in time
-    /// order.
+    /// Lines that came more than a million lines after a later line. The events of these lines are
+    /// not in time order.
     pub late: u64,
     /// Starts whose deadline is [`UNKNOWN`].
     pub unknown: u64,
@@ -132,13 +132,14 @@ struct Timer {
 }
 
 impl Timer {
-    /// Whether a start at the address of this timer, which has ended, belongs to another timer.
+    /// Returns whether a start at the address of this timer, which has ended, belongs to another
+    /// timer.
     fn is_another(&self, start: &Kept) -> bool {
         self.function > 0 && (start.is_on_stack || start.function > 0 && start.function != self.function)
     }
 }
 
-/// Whether timers with this function lie on the stacks of waiting threads.
+/// Returns whether timers with this function lie on the stacks of waiting threads.
 fn is_on_stack(function: &str) -> bool {
     let name = function.split('/').next().unwrap_or(function);
     matches!(name, "process_timeout" | "hrtimer_wakeup")

@@ -13,9 +13,9 @@ use crate::event::Ns;
 /// One of the kernel's two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Queue {
-    /// `timer_list`: the wheel. `timer_list`: its ticks are jiffies.
+    /// `timer_list`: the wheel, whose ticks are jiffies.
     Wheel,
-    /// `hrtimer`: a tree. `hrtimer`: its ticks are ns of one of several clocks.
+    /// `hrtimer`: a tree, whose ticks are ns of one of several clocks.
     HighResolution,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Said {
         now: Option<u64>,
         was_armed: Option<bool>,
     },
-    /// The timer was detached to expire, to be started again, or because it was cancelled.
+    /// The timer was detached: to expire, to be started again, or because it was cancelled.
     Cancel,
     Expire {
         now: Option<u64>,
@@ -92,7 +92,7 @@ pub(super) enum Read<'l> {
     Unreadable,
 }
 
-/// The names of events; a name that contains another name precedes it.
+/// The names of events. A name that contains another name comes before that other name.
 const NAMES: [(&str, Queue, Said); 10] = [
     ("hrtimer_start: ", Queue::HighResolution, START),
     ("hrtimer_cancel: ", Queue::HighResolution, Said::Cancel),

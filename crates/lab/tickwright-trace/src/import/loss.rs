@@ -10,7 +10,7 @@
 //! | bpftrace | `Lost 7 events` |
 //! | babeltrace | `[warning] Tracer discarded 7 events between ...`, or `may have discarded` |
 //!
-//! A browser writes an event for a loss, so it needs no line here.
+//! A browser writes an event for a loss, so a browser's losses need no line here.
 
 /// Returns the number of lost events that a line reports, and 0 if the line reports an unknown
 /// number. Returns `None` if the line is about something else.

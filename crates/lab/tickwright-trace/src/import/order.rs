@@ -53,7 +53,7 @@ impl Pending {
         self.events.push_back(Waiting { event, is_open, is_void: false });
     }
 
-    /// Removes the detachment of this timer: because it was the first half of another event.
+    /// Removes the detachment of this timer, because it was the first half of another event.
     /// Returns whether there was a detachment.
     pub(super) fn take_back(&mut self, timer: u64) -> bool {
         let waiting = self.detached.remove(&timer).and_then(|number| self.get(number));

@@ -10,13 +10,14 @@
 //! - The numbers of the fields are from `protos/perfetto/trace/` of Perfetto v51
 //!   (<https://perfetto.dev/docs/reference/trace-packet-proto>). Any other field is skipped, so the
 //!   same trace can have data of other sources.
-//! - `hrtimer_setup` and `timer_init` have no message of their own. They appear as generic events;
-//!   in older traces, all timer events do. The encoding `denser_generic_event_encoding` is not
-//!   read.
+//! - `hrtimer_setup` and `timer_init` have no message of their own. These events appear as generic
+//!   events; in older traces, all timer events do. The encoding `denser_generic_event_encoding` is
+//!   not read.
 //! - `hrtimer_start` has no field `was_armed`, so a start within 10 ms after a cancel is a re-arm.
-//! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise addresses.
-//! - A bundle can state that events before it were lost, but not how many. Packets can be lost too,
-//!   which the next packet of the same sequence states.
+//! - Functions have names if the trace was recorded with `symbolize_ksyms`, otherwise they have
+//!   addresses.
+//! - A bundle can state that events before it were lost, but not how many. Packets can be lost too;
+//!   the next packet of the same sequence then states the loss.
 //! - The clocks of `hrtimer` are taken from the lines of expiries, because they show the clocks
 //!   more precisely than a `ClockSnapshot` does.
 
@@ -38,8 +39,8 @@ use crate::number;
 /// `Trace.packet`: field 1, with a length. A trace consists of this field only.
 const PACKET: u8 = 1 << 3 | 2;
 
-/// In bytes. A longer packet is skipped, because Perfetto writes a bundle after at most 1 MiB of
-/// the kernel's buffer.
+/// The longest packet that is read, in bytes. A longer packet is skipped, because Perfetto writes a
+/// bundle after at most 1 MiB of the kernel's buffer.
 const LONGEST: u64 = 1 << 23;
 
 #[derive(Clone, PartialEq, Message)]
@@ -66,7 +67,7 @@ const CLEARED: u32 = 1;
 struct Bundle {
     #[prost(uint32, optional, tag = "1")]
     cpu: Option<u32>,
-    /// Each is an [`FtraceEvent`], decoded one at a time so that memory stays bounded.
+    /// Each item is an [`FtraceEvent`], decoded one at a time so that memory stays bounded.
     #[prost(bytes = "bytes", repeated, tag = "2")]
     events: Vec<Bytes>,
     #[prost(bool, tag = "3")]
@@ -151,8 +152,8 @@ struct Sequence {
 }
 
 /// Reads a trace of Perfetto and writes it as a `.twt` file. Memory grows as in
-/// [`kernel::import`](super::kernel::import), plus at most 512 MiB for a packet. As there, the
-/// events of all processors are sorted by their times. [`Imported::lines`] stays 0.
+/// [`kernel::import`](super::kernel::import), plus at most 512 MiB for a packet. As in that import,
+/// the events of all processors are sorted by their times. [`Imported::lines`] stays 0.
 ///
 /// [`Imported::lines`]: super::Imported::lines
 ///
@@ -168,8 +169,8 @@ pub fn import<R: BufRead, W: Write>(from: R, options: &Options, to: W) -> Result
     packets.import.finish()
 }
 
-/// Whether a source begins like a trace of Perfetto. A text can begin with an empty line, which has
-/// the same byte, but text has no other low control characters.
+/// Returns whether a source begins like a trace of Perfetto. A text can begin with an empty line,
+/// which has the same byte, but text has no other low control characters.
 pub(super) fn is_perfetto(beginning: &[u8]) -> bool {
     let Some((&PACKET, mut rest)) = beginning.split_first() else { return false };
     let Some(length) = number::take(&mut rest).and_then(|length| usize::try_from(length).ok()) else {

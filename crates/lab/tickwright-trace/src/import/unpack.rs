@@ -22,7 +22,7 @@ impl<'r> Unpacked<'r> {
     /// returned when a reader has consumed these bytes.
     ///
     /// # Errors
-    /// The source cannot be read.
+    /// If the source cannot be read.
     pub fn new(from: impl BufRead + 'r) -> io::Result<Self> {
         let plain = Self::peek(Box::new(from));
         if !plain.beginning().starts_with(&[0x1f, 0x8b]) {
@@ -46,7 +46,7 @@ impl<'r> Unpacked<'r> {
         Self { beginning: Cursor::new(first), error, from }
     }
 
-    /// An error before the first byte is returned at once.
+    /// Returns an error at once if the source fails before its first byte.
     fn checked(mut self) -> io::Result<Self> {
         match self.error.take() {
             Some(error) if self.beginning().is_empty() => Err(match damage_of(&error) {
@@ -96,8 +96,8 @@ impl fmt::Debug for Unpacked<'_> {
     }
 }
 
-/// If an error means that packed bytes are damaged or cut off, returns the words for it. The bytes
-/// before the damage were unpacked.
+/// If an error means that packed bytes are damaged or cut off, returns a description of the damage.
+/// The bytes before the damage were unpacked.
 pub(super) fn damage_of(error: &io::Error) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {

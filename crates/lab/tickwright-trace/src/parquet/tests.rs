@@ -7,7 +7,7 @@ use crate::event::What;
 use crate::header::{Base, Header};
 use crate::writer::Writer;
 
-/// A trace of events with and without names, deadlines and periods.
+/// Returns a trace of events with and without names, deadlines and periods.
 fn trace(events: u32) -> (Vec<u8>, Vec<Event>) {
     let base = Base { name: "wheel".into(), tick_ns: 1000 };
     let header = Header { of: "server".into(), bases: vec![base], ..Header::of("test") };
@@ -39,7 +39,7 @@ fn trace(events: u32) -> (Vec<u8>, Vec<Event>) {
     (writer.finish().unwrap(), all)
 }
 
-/// Returns the file, and the result of the export. A row group has `rows` events or some more.
+/// Returns the file, and the result of the export. A row group has `rows` events or slightly more.
 fn export(trace: &[u8], rows: usize) -> (Vec<u8>, Result<u64, TraceError>) {
     let mut reader = Reader::new(trace).unwrap();
     let mut file = Vec::new();
@@ -51,13 +51,13 @@ fn open(file: Vec<u8>) -> SerializedFileReader<Bytes> {
     SerializedFileReader::new(Bytes::from(file)).unwrap()
 }
 
-/// A value of the metadata.
+/// Returns a value of the metadata.
 fn about(file: &SerializedFileReader<Bytes>, key: &str) -> Option<String> {
     let all = file.metadata().file_metadata().key_value_metadata()?;
     all.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
-/// All rows, as text.
+/// Returns all rows, as text.
 fn rows(file: &SerializedFileReader<Bytes>) -> Vec<Vec<String>> {
     let text = |field: &Field| match field {
         Field::Null => "-".to_owned(),
@@ -68,7 +68,7 @@ fn rows(file: &SerializedFileReader<Bytes>) -> Vec<Vec<String>> {
     file.get_row_iter(None).unwrap().map(|found| row(found.unwrap())).collect()
 }
 
-/// The rows that these events should give.
+/// Returns the rows that these events should give.
 fn expected(events: &[Event]) -> Vec<Vec<String>> {
     let or_null = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let row = |(number, event): (usize, &Event)| {

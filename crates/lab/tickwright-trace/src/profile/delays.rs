@@ -17,7 +17,7 @@ pub struct Delays {
     pub p90: u64,
     /// The duration that 1 % of the timers exceed.
     pub p99: u64,
-    /// The longest.
+    /// The longest duration.
     pub max: u64,
     /// The number of different durations, to two significant digits.
     pub distinct: u64,

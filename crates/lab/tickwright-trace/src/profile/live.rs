@@ -44,7 +44,7 @@ impl Ended {
         (self.deadline != UNKNOWN).then_some(percent)
     }
 
-    /// Whether another known thread armed the timer.
+    /// Returns whether another known thread armed the timer.
     pub(super) fn is_foreign(&self, thread: u32) -> bool {
         thread != 0 && self.thread != 0 && thread != self.thread
     }
@@ -61,8 +61,8 @@ pub(super) struct Live {
 /// A timer that is armed this many times in a row with the same delay is periodic.
 const REPEATS: u8 = 3;
 
-/// Timers that are not pending are removed when all timers outnumber twice the pending ones by
-/// this.
+/// Timers that are not pending are removed when there are more timers than twice the pending timers
+/// plus this number.
 const KEPT: usize = 4096;
 
 impl Live {
@@ -109,7 +109,8 @@ impl Live {
         let ended = timer.ended();
         timer.fired = timer.deadline;
         if timer.period > 0 {
-            // Some programs count the next period from the last deadline, others from the expiry.
+            // Some programs count the next period from the last deadline, and other programs count
+            // it from the expiry.
             let period = i64::try_from(timer.period).unwrap_or(i64::MAX);
             let late = now.saturating_sub(timer.deadline);
             let from = if late.unsigned_abs() <= timer.period / 20 { timer.deadline } else { now };
@@ -139,7 +140,7 @@ impl Timer {
     }
 }
 
-/// Whether two delays differ by less than a hundredth.
+/// Returns whether two delays differ by less than a hundredth.
 fn is_same(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= one.max(other) / 100
 }

@@ -5,13 +5,13 @@ use hdrhistogram::Histogram;
 /// A distribution of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// How many numbers.
+    /// How many numbers were counted.
     pub count: u64,
     /// The median.
     pub p50: u64,
     /// The value that 1 % of the numbers exceed.
     pub p99: u64,
-    /// The largest.
+    /// The largest number.
     pub max: u64,
 }
 
@@ -33,7 +33,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Counts a number. A number beyond the range counts as the greatest of the range.
+    /// Counts a number. A number beyond the range counts as the greatest number of the range.
     pub(super) fn push(&mut self, number: u64) {
         self.push_times(number, 1);
     }

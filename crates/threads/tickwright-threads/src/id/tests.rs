@@ -8,7 +8,7 @@ fn numbers_of_runtimes_differ_and_are_used_again() {
     own.sort_unstable();
     own.dedup();
     assert_eq!(own.len(), count, "no two have the same");
-    // Other tests can hold a few numbers.
+    // Runtimes of other tests can use a few of the numbers.
     assert!(count > 900, "{count}");
     drop(all);
     assert_ne!(Series::new().0, 0);

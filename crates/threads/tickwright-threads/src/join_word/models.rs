@@ -1,4 +1,4 @@
-//! Models of the join word, in all schedules.
+//! Loom models of the join word, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -8,7 +8,8 @@ use loom::thread;
 use super::{Claim, Detached, JoinWord, Leaves};
 use crate::error::JoinError;
 
-/// A reduced record: the word, the outcome, the thread to wake, and how often it was released.
+/// A record with only a few fields: the word, the outcome, the thread to wake, and how often the
+/// record was released.
 struct Small {
     word: JoinWord,
     outcome: UnsafeCell<u32>,
@@ -32,7 +33,7 @@ impl Small {
         assert_eq!(self.released.fetch_add(1, Ordering::Relaxed), 0, "released twice");
     }
 
-    /// What the thread does at its end.
+    /// The steps of a thread that ends.
     fn end(&self) {
         // SAFETY: loom checks this, and reports a second access at the same time.
         self.outcome.with_mut(|outcome| unsafe { *outcome = 7 });
@@ -55,7 +56,7 @@ impl Small {
         outcome
     }
 
-    /// What a joiner does.
+    /// The steps of a joiner.
     fn join(&self, generation: u32, patient: bool) -> Result<u32, JoinError> {
         if self.word.claim(generation, false)? == Claim::Finished {
             return Ok(self.take());
@@ -165,8 +166,8 @@ fn an_old_id_does_nothing_to_the_next_thread() {
     });
 }
 
-/// A thread panics while another one detaches it. One of the two takes the panic, never the worker,
-/// and one of the two releases the record.
+/// A thread panics while another thread detaches it. One of these two threads takes the panic, and
+/// never the worker. One of the two releases the record.
 #[test]
 fn a_panic_of_a_detached_thread_is_taken_once_and_not_by_the_worker() {
     loom::model(|| {

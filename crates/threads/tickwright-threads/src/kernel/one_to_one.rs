@@ -1,5 +1,5 @@
-//! The one-to-one model, in which each of our threads is a thread of the platform, and its
-//! settings: stacks, guard, dictionary and clock.
+//! The settings of the one-to-one model, in which each of our threads is a thread of the platform:
+//! stacks, guard, dictionary and clock.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl Default for OneToOne {
 }
 
 impl OneToOne {
-    /// Creates the default settings: stacks of 2 MiB from the platform with a guard of one page, a
-    /// red-black tree, and the monotonic clock.
+    /// Creates the default settings: stacks of 2 MiB that the platform allocates, guards of one
+    /// page, a red-black tree as dictionary, and the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! The platform's threads, created with the attributes that the platform supports.
+//! The platform's threads, created with the attributes that the platform supports, and the stacks
+//! that they leave for later threads.
 
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
@@ -28,7 +29,8 @@ pub(crate) struct Pthread {
     pool: Arc<Pool>,
 }
 
-/// Our stacks that are free, and the threads that were released without a join and may still run.
+/// The free stacks that this library has allocated, and the threads that were released without a
+/// join and can still be running.
 #[derive(Default)]
 struct Pool {
     free: Mutex<Vec<Mapping>>,
@@ -42,9 +44,8 @@ pub(crate) struct Kept {
     mapping: Mapping,
 }
 
-/// Threads that outlived their pool, such as the thread that has dropped it. The next pool frees
-/// their stacks. In a forked child, the child discards this list, because the threads belong to the
-/// parent.
+/// Threads that outlive their pool, for example the thread that drops it. The next pool frees their
+/// stacks. A forked child discards this list, because the threads belong to the parent.
 static LEFT: OnceBox<ForkLock<Vec<Kept>>> = OnceBox::new();
 
 fn left() -> impl DerefMut<Target = Vec<Kept>> {
@@ -56,11 +57,12 @@ fn left() -> impl DerefMut<Target = Vec<Kept>> {
 // is plain memory.
 unsafe impl Send for Kept {}
 
-/// A thread that was started and is joined once. If the value is dropped instead, the thread is
-/// released without a join.
+/// A started thread, to be joined once. If the value is dropped instead, the thread is released
+/// without a join.
 pub(crate) struct Joinable {
     thread: libc::pthread_t,
-    /// The thread's stack, if it is ours, and the pool to which the stack returns.
+    /// If this library has allocated the thread's stack, the stack, and the pool to which it
+    /// returns.
     own: Option<(Mapping, Arc<Pool>)>,
     open: bool,
 }
@@ -76,8 +78,8 @@ fn is_the_caller(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_equal(thread, me) != 0 }
 }
 
-/// Joins the thread. If the platform can tell whether a thread has exited, an M:N caller does not
-/// block its worker.
+/// Joins the thread. On platforms that can tell whether a thread has exited, an M:N thread that
+/// calls this does not block its worker.
 fn wait_for(thread: libc::pthread_t) {
     #[cfg(target_os = "linux")]
     if host::is_shared() {
@@ -90,7 +92,7 @@ fn wait_for(thread: libc::pthread_t) {
     }
 }
 
-/// Returns whether the thread has exited. If so, it has been joined.
+/// Returns whether the thread has exited. If it has exited, this call has joined it.
 #[cfg(target_os = "linux")]
 fn is_gone(thread: libc::pthread_t) -> bool {
     // SAFETY: 1. The thread was created joinable, and is neither joined nor detached yet. A thread
@@ -98,7 +100,8 @@ fn is_gone(thread: libc::pthread_t) -> bool {
     unsafe { libc::pthread_tryjoin_np(thread, core::ptr::null_mut()) == 0 }
 }
 
-/// Returns whether the thread has exited. This waits for the thread, unless it is the caller.
+/// Waits until the thread has exited, and returns true. If the thread is the caller, returns false
+/// at once.
 #[cfg(not(target_os = "linux"))]
 fn is_gone(thread: libc::pthread_t) -> bool {
     !is_the_caller(thread) && {
@@ -107,13 +110,13 @@ fn is_gone(thread: libc::pthread_t) -> bool {
     }
 }
 
-/// Removes the threads that have exited, and returns their stacks.
+/// Removes the threads that have exited from the list, and returns their stacks.
 fn stacks_of_gone(let_go: &mut Vec<Kept>) -> impl Iterator<Item = Mapping> {
     let_go.extract_if(.., |each| is_gone(each.thread)).map(|each| each.mapping)
 }
 
-/// Adds an item to a list. Returns the item if the list cannot grow for lack of memory, else
-/// `None`.
+/// Adds an item to a list, and returns `None`. If there is no memory for a longer list, returns the
+/// item.
 fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     if list.try_reserve(1).is_err() {
         return Some(one);
@@ -122,10 +125,10 @@ fn keep<T>(list: &mut Vec<T>, one: T) -> Option<T> {
     None
 }
 
-/// Frees the stacks of the threads in `LEFT` that have exited by now.
+/// Frees the stacks of those threads in `LEFT` that have exited.
 ///
-/// The list is not locked meanwhile. If the platform cannot tell whether a thread has exited, this
-/// function waits for the thread, and a held lock would make a fork wait too.
+/// The list is not locked while this is done. On platforms that cannot tell whether a thread has
+/// exited, this function waits for each thread, and a fork would also wait if the lock were held.
 fn free_left() {
     let mut threads = core::mem::take(&mut *left());
     stacks_of_gone(&mut threads).for_each(drop);
@@ -145,7 +148,7 @@ fn leave(list: &mut Vec<Kept>, thread: Kept) {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // The last thread of the pool may run this drop, on one of these stacks.
+        // The last thread of the pool can run this drop, on one of these stacks.
         for thread in lock(&self.let_go).drain(..) {
             leave(&mut left(), thread);
         }
@@ -155,7 +158,7 @@ impl Drop for Pool {
 
 impl Joinable {
     /// Waits until the thread has exited, and frees its stack. A thread can call this for itself,
-    /// from a destructor of its thread-local variables. Such a call only releases the thread,
+    /// from a destructor of its thread-local variables. In this case the thread is only released,
     /// without a wait.
     pub(crate) fn join(mut self) {
         if is_the_caller(self.thread) {
@@ -180,8 +183,8 @@ impl Drop for Joinable {
             None => unsafe {
                 libc::pthread_detach(self.thread);
             },
-            // The thread still runs on our stack, perhaps in this function, so another thread joins
-            // it later.
+            // The thread still runs on its stack, and can be the thread that runs this drop, so
+            // another thread joins it later.
             Some((mapping, pool)) => leave(&mut lock(&pool.let_go), Kept { thread: self.thread, mapping }),
         }
     }
@@ -195,8 +198,8 @@ extern "C" fn begin(run: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// Returns the size that the platform accepts for a stack of `bytes`. For example, 64-bit Arm needs
-/// at least 128 KiB.
+/// Returns the smallest size that the platform accepts for a stack of at least `bytes`. For
+/// example, 64-bit Arm needs at least 128 KiB.
 fn accepted(bytes: usize) -> usize {
     in_pages(bytes.max(libc::PTHREAD_STACK_MIN))
 }
@@ -223,8 +226,8 @@ impl Pthread {
                 Err(error) => return Err((error, run)),
             },
         };
-        // Only the platform knows when the stack of a detached thread is free. So threads on our
-        // stacks are joined.
+        // A thread on a stack of this library is not detached, because only a join shows when its
+        // stack is free.
         let detached = attributes.detached && mapping.is_none();
         let thread = spawn(stack, guard, mapping.as_ref(), detached, run)?;
         if detached {
@@ -253,7 +256,8 @@ impl Pthread {
         map(stack, guard)
     }
 
-    /// Called when only released threads are left. Waits for them, and unmaps all stacks.
+    /// Waits for the released threads, and unmaps all stacks. Called when no other threads are
+    /// left.
     pub(crate) fn clear(&self) {
         let let_go = core::mem::take(&mut *lock(&self.pool.let_go));
         for each in let_go {
@@ -272,8 +276,8 @@ fn map(stack: usize, guard: usize) -> Result<Mapping, CreateError> {
     Mapping::new(stack, guard).map_err(|error| why_none(error, |error| CreateError::NoStack { error }))
 }
 
-/// Starts a worker. Its name is at most 15 bytes. The standard library is not used, because it
-/// would allocate a handle for the thread and end the process if that fails.
+/// Starts a worker. The name has at most 15 bytes. The standard library is not used, because it
+/// allocates a handle for the thread and ends the process if there is no memory.
 pub(crate) fn start_worker(name: &str, run: Run) -> Result<Joinable, RuntimeError> {
     let name = shown_name(name);
     let named = try_box(move || {
@@ -309,8 +313,8 @@ fn spawn(
         if error == libc::EINVAL {
             return CreateError::StackRefused { stack, guard, error: said };
         }
-        // The platform returns the same error for a lack of threads and for a lack of memory for a
-        // stack. To tell the two cases apart, we map a stack ourselves.
+        // The platform returns the same error if it has no more threads and if it has no memory for
+        // a stack. To distinguish the two cases, we map a stack of the same size.
         match mapping.is_none().then(|| map(stack, guard)) {
             None | Some(Ok(_)) => CreateError::TooMany { error: Some(said) },
             Some(Err(error)) => error,

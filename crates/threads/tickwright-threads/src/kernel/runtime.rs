@@ -33,12 +33,12 @@ use crate::wake::Waiter;
 
 type Record = AnyRecord<Joinable>;
 
-/// The number of shards in the roster of a runtime of kernel threads. With several shards, creators
-/// rarely wait for the same lock.
+/// The number of shards in the roster of a runtime of kernel threads. With several shards, threads
+/// that create threads at the same time rarely wait for the same lock.
 const SHARDS: usize = 16;
 
-/// Returns the caller's shard. If there are at most as many creators as shards, each creator has
-/// its own shard.
+/// Returns the number of the caller's shard, modulo [`SHARDS`]. As long as there are at most as
+/// many creators as shards, each creator has its own shard.
 fn own_shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -57,7 +57,7 @@ pub(crate) struct Kernel {
     pthread: Pthread,
     keeper: Timekeeper,
     closing: AtomicBool,
-    /// The threads that wait until no thread is left.
+    /// The threads that wait until the runtime has no threads.
     closers: Waiters,
     me: Weak<Self>,
 }
@@ -80,7 +80,7 @@ impl Kernel {
         host::with(|host| host.runtime()) == Some(core::ptr::from_ref(self).cast())
     }
 
-    /// Removes a thread from the registry: its body has ended, or it was never started.
+    /// Removes a thread from the registry, after its body has ended or if it was not started.
     fn unregister(&self, id: ThreadId, registered: Registered) {
         self.roster.unregister(id, registered);
         if self.closing.load(Ordering::SeqCst) {
@@ -88,7 +88,7 @@ impl Kernel {
         }
     }
 
-    /// Undoes a registration, because the thread is not started.
+    /// Undoes the registration of a thread that was not started.
     fn withdraw(&self, id: ThreadId, record: &Record, registered: Registered) {
         self.unregister(id, registered);
         self.roster.release(id, record);
@@ -102,8 +102,8 @@ impl Kernel {
         unsafe { host::enter(&member) };
         let outcome = catch_unwind(AssertUnwindSafe(body));
         if !self.roster.is_here() {
-            // The body has forked, and this thread is in the child. Locks of the runtime can be
-            // held forever.
+            // The body has forked, and this thread continues in the child, where locks of the
+            // runtime can be locked forever.
             process::child_has_ended(outcome.is_err());
             drop_quietly(outcome);
             process::end_the_child();
@@ -141,7 +141,8 @@ impl Threads for Kernel {
         let me = self.me.upgrade().ok_or(CreateError::Closed)?;
         let name = attributes.name.as_ref().map(Name::as_str);
         let kept_name = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
-        // The overflow handler reads this second copy of the name without the record's lock.
+        // This is a second copy of the name, which the overflow handler reads without the record's
+        // lock.
         let called = name.map(|name| try_text(name).ok_or(CreateError::OutOfMemory)).transpose()?;
         let inside = self.is_callers();
         let shard = self.roster.places().get(own_shard() % SHARDS).ok_or(CreateError::OutOfMemory)?;
@@ -149,7 +150,7 @@ impl Threads for Kernel {
         let (id, registered) = registered?;
         let record = self.roster.table().find(id).map_err(|_| CreateError::OutOfMemory)?;
         // This check comes after the registration. Therefore either the thread that closes the
-        // runtime sees the new thread, or we see the closing here.
+        // runtime sees the new thread, or this check finds that the runtime is closing.
         if self.closing.load(Ordering::SeqCst) && !inside {
             self.withdraw(id, record, registered);
             return Err(CreateError::Closed);
@@ -175,8 +176,8 @@ impl Threads for Kernel {
                 return Err(CreateError::OutOfMemory);
             }
         };
-        // The lock is held during the start, so that a joiner that comes before we return finds the
-        // data that it needs to join.
+        // The lock is held during the start, so that a joiner that comes before this function
+        // returns finds `started`, which it needs to join the thread.
         let started = record.slow(|slow| {
             slow.name = kept_name;
             slow.started = self.pthread.start(attributes, run)?;
@@ -195,8 +196,8 @@ impl Threads for Kernel {
     fn join(&self, id: ThreadId, wait: Wait) -> Result<usize, JoinError> {
         let me = host::current().filter(|_| self.is_callers());
         let record = self.roster.join(me, id, wait, |record| {
-            // The platform's own join waits without polling, but it would block an M:N thread's
-            // worker.
+            // The platform's join waits without polling, but it would block the worker of an M:N
+            // thread.
             if wait == Wait::Forever && !host::is_shared() {
                 self.reap(record);
                 // The thread is joined now, unless a thread that closes the runtime has joined it
@@ -227,7 +228,8 @@ impl Threads for Kernel {
 
     fn close(&self) {
         if !self.roster.is_here() {
-            // In a forked child nothing of the runtime is freed: its threads belong to the parent.
+            // A forked child frees nothing of the runtime, because the runtime's threads belong to
+            // the parent.
             core::mem::forget(self.me.upgrade());
             return;
         }
@@ -236,7 +238,7 @@ impl Threads for Kernel {
             return;
         }
         self.closers.wait_while(|| self.live() > 0);
-        // Threads that nobody joined have ended.
+        // All threads have ended, but some of them were not joined.
         for record in self.roster.table().iter() {
             self.reap(record);
         }
@@ -244,7 +246,7 @@ impl Threads for Kernel {
     }
 }
 
-/// A thread of the runtime, as the host of its own kernel thread.
+/// The host of a kernel thread, on which only one thread of the runtime runs.
 struct Member {
     runtime: Arc<Kernel>,
     id: ThreadId,

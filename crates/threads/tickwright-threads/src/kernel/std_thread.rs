@@ -1,7 +1,7 @@
-//! Kernel threads of the standard library, where the platform has no pthreads.
+//! Kernel threads of the standard library, for platforms without pthreads.
 //!
-//! The platform chooses the stack's place and its guard. If there is no memory for the handle of a
-//! thread, the standard library ends the process.
+//! The platform chooses the address of a thread's stack, and its guard. If there is no memory for
+//! the handle of a thread, the standard library ends the process.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,15 +19,15 @@ pub(crate) struct Pthread {
     guard: usize,
 }
 
-/// What a thread and its creator share.
+/// The data that a thread and its creator share.
 struct Start {
     run: Mutex<Option<Run>>,
-    /// The address [`own_address`] of the thread; 0 until it has begun.
+    /// The thread's [`own_address`], or 0 until the thread has begun.
     thread: AtomicUsize,
 }
 
-/// A thread that was started and is joined once. If the value is dropped instead, the thread is
-/// released without a join.
+/// A started thread, to be joined once. If the value is dropped instead, the thread is released
+/// without a join.
 pub(crate) struct Joinable {
     thread: JoinHandle<()>,
     start: Arc<Start>,
@@ -44,7 +44,7 @@ fn own_address() -> usize {
 
 impl Joinable {
     /// Waits until the thread has exited. A thread can call this for itself, from a destructor of
-    /// its thread-local variables. Such a call only releases the thread, without a wait.
+    /// its thread-local variables. In this case the thread is only released, without a wait.
     pub(crate) fn join(self) {
         if self.start.thread.load(Ordering::Relaxed) != own_address() {
             let _ = self.thread.join();

@@ -1,8 +1,10 @@
-//! A context: a stack that its thread can leave in the middle of a function, to resume there later.
+//! A context is a stack that its thread can leave in the middle of a function, and on which it can
+//! continue there later.
 //!
-//! There are two back ends: the real switch, and a portable one that every platform and every
-//! checker supports. In the portable one each stack is a kernel thread, and a baton determines
-//! which of them runs. The rest of the model uses only [`Context`] and [`pause()`].
+//! There are two back ends: one switches stacks, and the other is portable, so that every platform
+//! and every checker supports it. In the portable back end each stack is the stack of a separate
+//! kernel thread, and a baton determines which of these kernel threads runs. The rest of the model
+//! uses only [`Context`] and [`pause()`].
 
 mod baton;
 mod pause;
@@ -15,7 +17,7 @@ use self::baton::{Baton, Threaded};
 pub(super) use self::pause::{PORTABLE_STACK, Pause, Way};
 use crate::mapping::Mapping;
 
-/// A mapping, in the form that the switch needs for a stack.
+/// A mapping that implements the trait which the stack switch requires.
 pub(super) struct On {
     mapping: Mapping,
     /// Registers the stack, so that valgrind recognizes a switch of stacks.
@@ -35,7 +37,7 @@ impl On {
     }
 }
 
-/// Returns the address of one end of the mapping, guard included.
+/// Converts the address of one end of a mapping, including the guard.
 fn pointer(address: usize) -> StackPointer {
     // No mapping starts or ends at 0.
     StackPointer::new(address).unwrap_or(StackPointer::MIN)
@@ -71,8 +73,8 @@ impl Context {
         Self::Switched(Coroutine::with_stack(On::new(mapping), main))
     }
 
-    /// Runs the code on the stack until it pauses. Returns `None` if `main` has returned; then
-    /// `resume` must not be called again.
+    /// Runs the code on the stack until it pauses. Returns `None` if `main` has returned. In this
+    /// case `resume` must not be called again.
     #[inline]
     pub(super) fn resume(&mut self) -> Option<Pause> {
         match self {
@@ -93,7 +95,8 @@ impl Context {
 /// Leaves the calling stack until it is resumed.
 ///
 /// # Safety
-/// `way` is that of the calling stack, and `portable` holds exactly if that stack is portable.
+/// `way` belongs to the calling stack, and `portable` is true if and only if that stack is
+/// portable.
 #[inline(always)]
 pub(super) unsafe fn pause(way: Way, portable: bool, why: Pause) {
     if portable {

@@ -1,5 +1,5 @@
-//! Makes schedulers and shards recognize the threads of this model: each has its own identity, and
-//! its wait does not block its worker.
+//! Makes schedulers and shards recognize the threads of this model: each thread has its own
+//! identity, and a thread that waits for a callback does not block its worker.
 
 use core::num::NonZeroU64;
 use core::task::Waker;

@@ -1,4 +1,4 @@
-//! Threads of one worker that wait for descriptors.
+//! The threads of one worker that wait for descriptors.
 
 use core::num::NonZero;
 use core::time::Duration;
@@ -16,24 +16,24 @@ use crate::id::ThreadId;
 /// The threads that wait for descriptors. Beginning a wait and waking a thread take O(1) plus the
 /// system calls, or O(k) if k threads wait for the same descriptor.
 ///
-/// Memory is allocated only when a thread begins to wait, and that call can fail. The worker
-/// allocates no memory while it polls.
+/// Memory is allocated only when a thread begins to wait, and the thread gets an error if there is
+/// none. The worker allocates no memory while it polls.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// The poller watches exactly these descriptors. The key of each is its number.
+    /// The descriptors that the poller watches, by their numbers.
     waiting: HashMap<i32, Waiting>,
     /// The number of threads in `waiting`.
     threads: usize,
     events: Events,
-    /// A list with room for all of these threads. It is empty, and `look` lends it out until
-    /// `give_back`.
+    /// An empty list with room for all threads in `waiting`. `look` returns this list filled, and
+    /// `give_back` takes it back.
     ready: Vec<ThreadId>,
 }
 
-/// The largest number of events that one poll takes.
+/// The largest number of events that a single poll returns.
 const EVENTS: NonZero<usize> = NonZero::new(256).unwrap();
 
-/// The threads that wait for one descriptor: at least one.
+/// The threads that wait for one descriptor. There is at least one such thread.
 #[derive(Debug, Default)]
 struct Waiting {
     readers: Vec<ThreadId>,
@@ -69,7 +69,8 @@ impl Descriptors {
         self.waiting.is_empty()
     }
 
-    /// Adds a thread to those that wait for a descriptor. After an error the thread is not added.
+    /// Adds a thread to the threads that wait for a descriptor. If there is an error, the thread is
+    /// not added.
     pub(super) fn add(&mut self, remote: &Remote, fd: i32, writable: bool, id: ThreadId) -> io::Result<()> {
         let poller = match remote.poller.get() {
             Some(poller) => poller,
@@ -114,14 +115,14 @@ impl Descriptors {
     }
 
     /// Waits for at most `most`, and returns the threads whose descriptors are ready. These threads
-    /// no longer wait. The caller must return the list by `give_back`.
+    /// no longer wait. The caller must return the list with `give_back`.
     pub(super) fn look(&mut self, remote: &Remote, most: Option<Duration>) -> Vec<ThreadId> {
         let mut ready = core::mem::take(&mut self.ready);
         let Some(poller) = remote.poller.get().filter(|_| !self.waiting.is_empty()) else { return ready };
         let events = &mut self.events;
         events.clear();
-        // An error means that the wait was interrupted or returned no events. The worker polls
-        // again later.
+        // The error is ignored, because it means that the wait was interrupted or returned no
+        // events, and the worker polls again later.
         let _ = poller.wait(events, most);
         for event in events.iter() {
             let fd = event.key as i32;
@@ -138,7 +139,8 @@ impl Descriptors {
             let source = unsafe { BorrowedFd::borrow_raw(fd) };
             let rest = waiting.interest(fd);
             // After an event the poller no longer watches the descriptor. If it cannot watch the
-            // descriptor again, the remaining threads are woken and try again themselves.
+            // descriptor again, the remaining threads are woken, and each tries its operation
+            // again.
             if (rest.readable || rest.writable) && poller.modify(source, rest).is_ok() {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! The model on platforms without a switch of stacks: a runtime of this model does not start.
+//! The M:N model on platforms where stacks cannot be switched. A runtime of this model does not
+//! start there.
 
 mod settings;
 mod testing;

@@ -6,8 +6,9 @@ use crate::host;
 
 /// Runs `worker` on this kernel thread.
 ///
-/// A panic on the worker's own stack, such as a panic of the user's clock, aborts the process. The
-/// worker's threads could not continue, and their stacks hold references to the worker.
+/// A panic on the worker's own stack, such as a panic of the user's clock, aborts the process.
+/// After such a panic, the worker's threads could not continue, and their stacks hold references to
+/// the worker.
 pub(super) fn work_as(worker: &Worker) {
     struct Broken;
     impl Drop for Broken {
@@ -25,8 +26,8 @@ pub(super) fn work_as(worker: &Worker) {
     host::leave();
 }
 
-/// Returns the worker of the calling kernel thread. Only this module uses the reference, and does
-/// not store it.
+/// Returns the worker of the calling kernel thread. Only this module uses the reference, and it
+/// does not store it.
 #[inline(always)]
 fn own<'w>() -> Option<&'w Worker> {
     // SAFETY: 1. Workers are the only shared hosts. 2. The worker exists as long as it is entered
@@ -34,7 +35,7 @@ fn own<'w>() -> Option<&'w Worker> {
     unsafe { host::shared_host().cast::<Worker>().as_ref() }
 }
 
-/// Returns the worker that runs the calling M:N thread. Only this module uses the reference, and
+/// Returns the worker that runs the calling M:N thread. Only this module uses the reference, and it
 /// does not store it.
 #[inline(always)]
 fn thread<'w>() -> Option<&'w Worker> {
@@ -42,7 +43,7 @@ fn thread<'w>() -> Option<&'w Worker> {
 }
 
 /// Calls `use_it` with the worker that runs the calling M:N thread. `use_it` must not store the
-/// reference: the worker ends with the runtime.
+/// reference, because the worker ends with the runtime.
 #[inline]
 pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
     thread().map(use_it)
@@ -50,9 +51,9 @@ pub(super) fn with<R>(use_it: impl FnOnce(&Worker) -> R) -> Option<R> {
 
 /// Yields. Returns false if the caller is not a thread of a worker.
 ///
-/// This function and those below are inlined into the caller's loop. After a switch the processor
-/// mispredicts the return addresses of pending calls, and each such misprediction costs more than
-/// the switch.
+/// This function and the functions below are inlined into the caller's loop. After a switch of
+/// stacks, the processor mispredicts the return address of each call that has not returned yet, and
+/// a misprediction costs more than the switch.
 #[inline(always)]
 pub(crate) fn yield_now() -> bool {
     let Some(worker) = thread() else { return false };

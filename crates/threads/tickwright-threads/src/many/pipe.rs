@@ -12,8 +12,8 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Both ends are closed on `exec`. On a platform without `pipe2`, a program that another thread
-    /// executes at this moment can inherit them.
+    /// Creates a pipe. Both ends are closed on `exec`. On a platform without `pipe2`, a program
+    /// that another thread starts at the same moment can inherit them.
     pub(super) fn new() -> io::Result<Self> {
         let (read, write) = io::pipe()?;
         for end in [read.as_raw_fd(), write.as_raw_fd()] {
@@ -31,7 +31,7 @@ impl Pipe {
         let _ = (&self.write).write(b"w");
     }
 
-    /// Sleeps until the pipe is written to or `most` is over, and reads what was written.
+    /// Sleeps until a byte is written to the pipe or `most` has passed, and then empties the pipe.
     pub(super) fn sleep(&self, most: Option<Duration>) {
         let most =
             most.map_or(-1, |most| i32::try_from(most.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));

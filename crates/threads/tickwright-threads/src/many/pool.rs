@@ -1,7 +1,7 @@
-//! What the workers of one runtime share: its threads, settings and stacks, and the number of idle
-//! workers.
+//! The state that the workers of one runtime share: its threads, settings and stacks, and the
+//! number of idle workers.
 //!
-//! Nothing here depends on how a worker runs threads: the pool only passes threads to workers and
+//! The pool does not depend on how a worker runs threads. It only passes threads to workers and
 //! wakes workers.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize};
@@ -47,10 +47,10 @@ pub(super) fn with_room(stack: usize) -> usize {
     in_pages(stack.max(LEAST_MAPPED))
 }
 
-/// What the workers of one runtime share.
+/// The state that the workers of one runtime share.
 pub(crate) struct WorkerPool {
-    /// All threads. The roster has one place for each worker, and a last one for creators from
-    /// outside.
+    /// All threads. The roster has one place for each worker, and one more for creators outside of
+    /// the runtime.
     pub(super) roster: Roster<Remote, ()>,
     /// The settings, with sizes in whole pages.
     pub(super) settings: ManyToMany,
@@ -58,13 +58,13 @@ pub(crate) struct WorkerPool {
     pub(super) structure: Structure,
     pub(super) keeper: Timekeeper,
     pub(super) idle_workers: IdleWorkers,
-    /// The worker that gets the next spread thread.
+    /// The worker that gets the next thread with [`Place::Spread`](crate::Place::Spread).
     pub(super) turn: AtomicU32,
     /// Whether creations from outside of the runtime are refused.
     pub(super) closing: AtomicBool,
     /// Whether no thread is left, so that the workers end.
     pub(super) stopped: AtomicBool,
-    /// Threads that wait until no thread is left.
+    /// Threads that wait until the runtime has no threads.
     pub(super) closers: Waiters,
     pub(super) workers: Mutex<Vec<Joinable>>,
 }
@@ -82,8 +82,8 @@ impl WorkerPool {
         self.keeper.now()
     }
 
-    /// Returns the parts of the workers that other threads use. The last one is for creators from
-    /// outside.
+    /// Returns the parts of the workers that other threads use. The last part is for creators
+    /// outside of the runtime.
     #[inline]
     pub(super) fn remotes(&self) -> &[Remote] {
         self.roster.places()
@@ -99,9 +99,10 @@ impl WorkerPool {
         &self.remotes()[if self.settings.ways().global_queue { 0 } else { worker }]
     }
 
-    /// Returns the part that caches the stacks that came with their threads. With a bound on stacks
-    /// it caches all free stacks: if each worker kept its free stacks, other creators could not use
-    /// them, and a creation could fail although no thread runs.
+    /// Returns the part that holds the shared cache, for stacks that came with their threads. If
+    /// the number of stacks is bounded, the shared cache holds all free stacks. Otherwise a creator
+    /// could not use the stacks that other workers have cached, and a creation could fail although
+    /// no thread runs.
     pub(super) fn cache(&self) -> &Remote {
         self.queue(self.remotes().len() - 1)
     }
@@ -115,13 +116,13 @@ impl WorkerPool {
     }
 
     pub(super) fn map(&self, stack: usize, guard: usize) -> Result<Mapping, CreateError> {
-        // The count never exceeds the bound, not even for a moment, because another creator could
-        // then be refused.
+        // The count must not exceed the bound even for a moment, because another creator could be
+        // refused at that moment.
         let more = |have| if have < self.settings.most_stacks { Some(have + 1) } else { None };
         let have = loop {
             match self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
                 Ok(have) => break have,
-                // Unmapping a cached stack makes room for the new one.
+                // A cached stack was unmapped, so there is room for the new stack.
                 Err(_) if self.give_one_back() => {}
                 Err(have) => return Err(CreateError::OutOfStacks { have, error: None }),
             }
@@ -158,8 +159,8 @@ impl WorkerPool {
         })
     }
 
-    /// Creates a thread with its own stack. `from` is the place in whose registry it is registered.
-    /// `to` is its worker, or `None` for the next worker in turn.
+    /// Creates a thread with its own stack. `from` is the place in whose registry the thread is
+    /// registered. `to` is its worker, or `None` for the next worker in turn.
     pub(super) fn create_at(
         &self,
         from: usize,
@@ -179,8 +180,8 @@ impl WorkerPool {
         let queue = self.queue(to);
         let (id, registered) = self.queue(from).locked(|locked| self.register(locked, attributes))?;
         // This check comes after the registration. Therefore either the thread that closes the
-        // runtime sees the new thread, or we see the closing here. Threads of a closing runtime can
-        // still create threads.
+        // runtime sees the new thread, or this check finds that the runtime is closing. Threads of
+        // a closing runtime can still create threads.
         if self.closing.load(Ordering::SeqCst) && from == workers {
             self.withdraw(id, registered);
             return Err(CreateError::Closed);
@@ -216,15 +217,15 @@ impl WorkerPool {
         self.cache().locked(|locked| locked.own.stacks.take_any()).is_some()
     }
 
-    /// Puts a stack into the shared cache. The cache holds at most as many stacks as a worker
-    /// keeps, and at most as much memory.
+    /// Adds a stack to the shared cache. This cache is limited to the number of stacks and the
+    /// amount of memory that the cache of one worker can hold.
     pub(super) fn keep_for_all(&self, mapping: Mapping) {
         let most_bytes = self.settings.keep.saturating_mul(self.settings.stack + self.settings.guard);
         drop(self.cache().locked(|locked| locked.own.stacks.keep(mapping, self.settings.keep, most_bytes)));
     }
 
     /// Called after a creation, and by a worker that gets work while it searches. Notifies an idle
-    /// worker, which begins the new thread if `from` does not.
+    /// worker, which begins the new thread if the worker `from` does not.
     #[inline]
     pub(super) fn notify_idle(&self, from: usize) {
         if self.idle_workers.any() {

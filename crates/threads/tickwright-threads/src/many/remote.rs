@@ -22,17 +22,17 @@ use crate::threads::Body;
 #[cfg(all(test, loom))]
 mod models;
 
-/// A thread that was spawned and has not begun. The thread belongs to no worker yet.
+/// A thread that was spawned and has not begun, so that it belongs to no worker yet.
 pub(super) struct Spawned {
     pub(super) id: ThreadId,
     pub(super) registered: Registered,
     pub(super) body: Body,
-    /// The thread's own stack. With `None`, the thread gets a spare stack of its worker, which has
-    /// a spare stack for each such thread.
+    /// The thread's own stack. If it is `None`, the thread gets a spare stack of its worker, which
+    /// has reserved one for each such thread.
     pub(super) mapping: Option<Mapping>,
 }
 
-/// The data under the worker's own lock, in addition to its shard of the roster. Other threads
+/// The data under a worker's lock, in addition to the worker's shard of the roster. Other threads
 /// rarely take this lock.
 #[derive(Default)]
 pub(super) struct SpawnQueue {
@@ -118,8 +118,8 @@ impl Remote {
         self.shard.locked(use_it)
     }
 
-    /// Returns the number of threads that wait here to begin. This is a hint, unless only the
-    /// caller takes threads.
+    /// Returns the number of threads in the spawn queue. The number is only a hint, unless the
+    /// caller is the only one that takes threads.
     #[inline]
     pub(super) fn spawned(&self) -> u32 {
         self.spawned.load(Ordering::Relaxed)
@@ -134,7 +134,7 @@ impl Remote {
         self.spawned.store(queue.spawned.len() as u32, Ordering::Relaxed);
     }
 
-    /// Takes the new thread that has waited longest.
+    /// Takes the thread that has been in the spawn queue longest.
     #[inline]
     pub(super) fn pop(&self, queue: &mut SpawnQueue) -> Option<Spawned> {
         let spawned = queue.spawned.pop_front()?;
@@ -143,8 +143,9 @@ impl Remote {
         Some(spawned)
     }
 
-    /// Wakes the worker if it sleeps. The caller must make the change that the worker is to see
-    /// before this call. Returns false if the worker was awake, or another thread is waking it.
+    /// Wakes the worker if it sleeps. The caller must make the change that the worker must see
+    /// before this call. Returns false if the worker is awake, or another thread is already waking
+    /// it.
     #[inline]
     pub(super) fn wake(&self) -> bool {
         let how = self.sleep.notify();
@@ -177,8 +178,8 @@ impl Remote {
     }
 }
 
-/// Wakes the first worker that sleeps. A worker that is already waking does not count, since it may
-/// have found other work.
+/// Wakes the first worker that sleeps, and returns whether there was one. A worker that another
+/// thread is already waking is skipped, because it can have found other work.
 pub(super) fn wake_one<'p>(mut remotes: impl Iterator<Item = &'p Remote>) -> bool {
     remotes.any(Remote::wake)
 }

@@ -1,9 +1,9 @@
-//! The run queue through which other threads pass records to a worker. Many threads push, and only
-//! the worker takes, always all records.
+//! The queue through which other threads pass the records of ready threads to a worker. Many
+//! threads push records. Only the worker takes them, and it always takes all records at once.
 //!
 //! # Invariants
-//! 1. A record is in at most one list, so its `next` has one user: the thread that pushes the
-//!    record. Two threads must not push a record at the same time.
+//! 1. A record is in at most one list, so only the thread that pushes it uses its field `next`. Two
+//!    threads must not push the same record at the same time.
 //! 2. Everything that was written before a push is visible after the take that finds the record.
 //! 3. Records leave in the order in which they were pushed.
 

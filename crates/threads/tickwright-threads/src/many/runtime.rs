@@ -204,7 +204,7 @@ impl Threads for WorkerPool {
             return;
         }
         self.look_for_the_end();
-        // A worker that drops the last reference on its own stack does not wait either.
+        // If a worker's own code drops the last reference, it does not wait either.
         if on_worker::on(self, |_| ()).is_some() {
             return;
         }

@@ -2,8 +2,8 @@
 //!
 //! This state is saved when a thread leaves its stack, and restored when the thread continues. It
 //! consists of `errno`, the C++ exceptions that the thread has caught or is throwing, and Rust's
-//! count of panics. In the portable back end each context is a kernel thread, and has this state
-//! anyway.
+//! count of panics. In the portable back end each context is a kernel thread, and therefore already
+//! has its own copy of this state.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ops::DerefMut;
@@ -25,9 +25,10 @@ use crate::stack::in_pages;
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Exceptions {
-    /// The caught exceptions, the innermost first. There is one for each catch block that runs.
+    /// The caught exceptions, beginning with the innermost. There is one for each catch block that
+    /// is running.
     caught: *mut c_void,
-    /// The number of exceptions that are thrown and not caught yet.
+    /// The number of exceptions that were thrown and are not caught yet.
     uncaught: c_uint,
     /// The exceptions whose clean-ups are running.
     #[cfg(target_arch = "arm")]
@@ -58,8 +59,8 @@ type GetGlobals = unsafe extern "C" fn() -> *mut Exceptions;
 mod weak {
     use super::GetGlobals;
 
-    // A word that the linker fills with the function's address if the program links a C++ runtime,
-    // even statically, and otherwise with 0.
+    // A word into which the linker writes the function's address if the program links a C++
+    // runtime, even statically, and 0 otherwise.
     core::arch::global_asm!(
         ".pushsection .data.rel.ro.tickwright_threads,\"aw\"",
         ".balign {size}",
@@ -91,8 +92,8 @@ mod weak {
     }
 }
 
-/// Returns the function that finds a kernel thread's C++ exceptions, or `None` if there is no C++
-/// runtime.
+/// Returns the function that returns the C++ exceptions of the calling kernel thread, or `None` if
+/// there is no C++ runtime.
 fn get_globals() -> Option<GetGlobals> {
     weak::linked().or_else(|| {
         // This finds a C++ runtime that only a library of the program needs, or that was loaded
@@ -103,7 +104,8 @@ fn get_globals() -> Option<GetGlobals> {
     })
 }
 
-/// The addresses of this state for a kernel thread; null if there is none.
+/// The addresses at which a kernel thread has this state. An address is null if the platform has no
+/// such state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     errno: *mut c_int,
@@ -130,7 +132,8 @@ impl Places {
         Self { errno: errno(), exceptions }
     }
 
-    /// Saves the state of the running thread. The next thread finds no exceptions.
+    /// Saves the state of the running thread, and clears the exceptions, so that the next thread
+    /// has none.
     #[inline(always)]
     pub(super) fn save(&self) -> Saved {
         let mut saved = Saved { errno: 0, exceptions: Exceptions::NONE };
@@ -149,7 +152,8 @@ impl Places {
         saved
     }
 
-    /// Restores the state. Each thread that ran meanwhile has saved its own exceptions.
+    /// Restores the state of a thread that continues. The threads that ran in between have saved
+    /// their own exceptions.
     #[inline(always)]
     pub(super) fn restore(&self, saved: &Saved) {
         if !self.errno.is_null() {
@@ -174,16 +178,16 @@ impl Places {
 
 // ---- panics
 
-/// A panic that has begun and not ended: a stack that is paused while it unwinds.
+/// A panic that has begun and not ended. It is a stack that was paused while it unwound.
 ///
 /// The standard library counts panics for each kernel thread: it adds 1 when a panic begins, and
 /// subtracts 1 when it is caught. The panic of a debt begins on one kernel thread and can be caught
-/// on another. Making a debt therefore adds 1 to the caller's count, and settling a debt subtracts
-/// 1.
+/// on another. Making a debt therefore adds 1 to the count of the calling kernel thread, and
+/// settling a debt subtracts 1 from it.
 ///
 /// Example: thread A unwinds, so the count of its worker is 1. When A waits, the worker settles a
-/// debt that another kernel thread has made, and its count is 0 while B runs. When A continues, the
-/// worker makes a debt, and its count is 1 again.
+/// debt that another kernel thread has made, so that the worker's count is 0 while thread B runs.
+/// When A continues, the worker makes a debt, and its count is 1 again.
 struct Debt(Coroutine<(), (), (), On>);
 
 // SAFETY: 1. Its stack holds frames of the standard library and of the unwinder that wait for a
@@ -199,16 +203,17 @@ fn debts() -> impl DerefMut<Target = Vec<Debt>> {
     DEBTS.get_or_init(|| Box::new(ForkLock::new(Order::Leaf, Vec::new(), |_| {}))).lock()
 }
 
-/// The stack of a debt, in bytes: enough for an unwinder with the frames of one panic.
+/// The size of a debt's stack in bytes, which is enough for an unwinder with the frames of one
+/// panic.
 const ROOM: usize = 64 << 10;
-/// The largest number of nested panics of one thread, each in a drop that catches it. Real programs
-/// do not reach this number.
+/// The largest number of nested panics in one thread, where each panic happens in a drop that
+/// catches it. Real programs do not reach this number.
 const MOST: usize = 64;
 
 impl Debt {
     /// Adds 1 to the calling kernel thread's count of panics.
     fn make(stack: On) -> Self {
-        /// A value whose drop leaves the stack in the middle of the unwinding.
+        /// A value whose drop pauses the stack in the middle of the unwinding.
         struct Away<'w>(&'w Yielder<(), ()>);
         impl Drop for Away<'_> {
             fn drop(&mut self) {
@@ -233,7 +238,8 @@ impl Debt {
         self.0.into_stack()
     }
 
-    /// Takes a debt from the list, or has another kernel thread make one.
+    /// Takes a debt from the list. If the list is empty, starts another kernel thread, which makes
+    /// a debt.
     fn anyones() -> Option<Self> {
         let kept = debts().pop();
         kept.or_else(|| {
@@ -248,8 +254,8 @@ impl Debt {
 pub(super) struct Panics(Vec<On>);
 
 impl Panics {
-    /// Saves the calling kernel thread's count of panics, and sets it to 0. Returns `None` and
-    /// changes nothing if the platform cannot provide another kernel thread or a stack.
+    /// Saves the calling kernel thread's count of panics, and sets the count to 0. If the platform
+    /// cannot provide another kernel thread or a stack, returns `None` and changes nothing.
     pub(super) fn save() -> Option<Self> {
         let mut saved = Self(Vec::new());
         while thread::panicking() {

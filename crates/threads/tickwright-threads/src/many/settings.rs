@@ -1,5 +1,5 @@
-//! The settings of the M:N model: the workers, the sizes of stack, guard and stack cache, the bound
-//! on stacks, the dictionary, and how threads sleep.
+//! The settings of the M:N model: the number of workers, the sizes of stacks, guards and the stack
+//! cache, the bound on stacks, the dictionary, and how threads sleep.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,8 +12,8 @@ use crate::clock::AnyClock;
 use crate::record::MOST_SHARDS;
 use crate::registry::RegistryKind;
 
-/// The default guard of a stack, in bytes. Without stack probes, a frame of two pages can step over
-/// a guard of one page, into the neighboring stack.
+/// The default guard of a stack, in bytes. In code without stack probes, a frame of two pages can
+/// skip a guard of one page and reach the neighboring stack.
 const GUARD: usize = 64 << 10;
 
 /// Settings of the M:N model: each thread is a stack, and workers run the stacks.
@@ -49,7 +49,7 @@ impl Default for ManyToMany {
 impl ManyToMany {
     /// Creates the default settings: a worker for each core, and stacks of 64 KiB with guards of 64
     /// KiB. A worker caches up to 1024 unused stacks. Threads are registered in a red-black tree.
-    /// Sleeping threads wait in a 4-ary heap, by the monotonic clock.
+    /// Sleeping threads wait in a 4-ary heap, and sleep by the monotonic clock.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -67,7 +67,7 @@ impl ManyToMany {
     }
 
     setters! {
-        /// The number of workers: 1 to 255.
+        /// The number of workers, from 1 to 255.
         workers(self, workers: usize) { self.workers = Some(workers) }
 
         /// The default size of a thread's stack, in bytes.
@@ -77,24 +77,24 @@ impl ManyToMany {
         guard(self, bytes: usize) { self.guard = bytes }
 
         /// How many free stacks each worker caches. All workers share another cache, for stacks of
-        /// other sizes and stacks of threads that were created outside of the runtime. The shared
-        /// cache also holds at most this number of stacks, of at most 8 sizes. The stacks in the
-        /// shared cache take at most as much memory as this number of stacks of the default size.
+        /// other sizes and for stacks of threads that were created outside of the runtime. The
+        /// shared cache also holds at most this number of stacks, with at most 8 different sizes.
+        /// It uses at most as much memory as this number of stacks of the default size.
         keep(self, stacks: usize) { self.keep = stacks }
 
-        /// The largest number of stacks, used or cached. Creating a thread that would need one more
-        /// stack returns an error.
+        /// The largest number of stacks, used or cached. If a new thread would need one more stack,
+        /// its creation returns an error.
         most_stacks(self, stacks: usize) { self.most_stacks = stacks }
 
-        /// With `true`, each stack is a kernel thread, and these threads run in turn instead of a
-        /// switch of stacks. This is slow, and meant for tools that cannot follow the switch. All
-        /// other code is the same.
+        /// With `true`, each M:N thread runs on its own kernel thread, and these kernel threads
+        /// take turns instead of switching stacks. This is slow, and meant for tools that cannot
+        /// follow a switch of stacks. All other code is the same.
         portable(self, portable: bool) { self.portable = portable }
 
         /// The dictionary in which threads are registered.
         dictionary(self, dictionary: RegistryKind) { self.dictionary = dictionary }
 
-        /// The timer queue of sleeping threads: the id of a
+        /// The timer queue of sleeping threads, as the id of its
         /// [family](tickwright_core::for_each_family), such as `rb` or `wheel`.
         sleepers(self, family: &str) { self.sleepers = family.into() }
 
@@ -102,7 +102,8 @@ impl ManyToMany {
         clock(self, clock: impl Clock + 'static) { self.clock = AnyClock(Arc::new(clock)) }
     }
 
-    /// Selects the steps of a thread's life that the runtime does in NGPT's way instead of ours.
+    /// Selects which steps of a thread's life the runtime does in the way of NGPT instead of its
+    /// own way.
     #[cfg(feature = "testing")]
     #[must_use]
     pub fn knobs(mut self, knobs: Knobs) -> Self {
@@ -110,8 +111,8 @@ impl ManyToMany {
         self
     }
 
-    /// Returns the selected steps. Without the feature `testing` all steps are ours, and the
-    /// compiler removes the code of the others.
+    /// Returns the selected steps. Without the feature `testing` no step is done in NGPT's way, and
+    /// the compiler removes the code for it.
     #[inline]
     pub(super) const fn ways(&self) -> Knobs {
         if cfg!(feature = "testing") { self.ways } else { Knobs::ours() }

@@ -1,21 +1,21 @@
-//! Whether a worker sleeps, and how: one atomic word for each worker, and one word for all workers
-//! together.
+//! Records whether and how each worker sleeps, in one atomic word for each worker and one word for
+//! all workers.
 //!
-//! A worker without work first *searches*: it sleeps with a time limit, and then looks for spawned
-//! threads that wait at other workers. If it finds none, it becomes *idle*: it sleeps without a
-//! time limit, until it is notified.
+//! A worker without work first *searches*: it sleeps with a time limit, and then checks whether
+//! spawned threads wait at other workers. If it finds no such thread, it becomes *idle*: it sleeps
+//! without a time limit, until it is notified.
 //!
 //! # Invariants
 //! 1. A thread first hands work to a worker, and then notifies the worker. A worker first announces
-//!    its sleep, and then looks for work once more. At least one of the two sees the other's first
-//!    step, so a worker that has work does not continue to sleep.
-//! 2. Exactly one of several notifications wakes the worker.
-//! 3. A creator queues a thread and then looks for an idle worker. A worker becomes idle and then
-//!    looks for queued threads. Therefore, if a thread waits to begin while every worker without
-//!    work is idle, one of these workers has been notified.
-//! 4. A notification that finds its worker awake does not count, and the creator tries the next
-//!    worker. If a notified worker has other work when it wakes, it sees the threads that wait to
-//!    begin, and notifies another worker.
+//!    its sleep, and then checks for work once more. Either the thread sees the announcement or the
+//!    worker sees the work, so a worker that has work does not stay asleep.
+//! 2. If several threads notify a worker, exactly one of them wakes it.
+//! 3. A creator first queues a thread, and then checks whether a worker is idle. A worker first
+//!    becomes idle, and then checks for queued threads. Therefore, if a thread waits to begin while
+//!    every worker without work is idle, one of these workers has been notified.
+//! 4. If a creator's notification finds the worker awake, the creator tries the next worker. If a
+//!    notified worker has other work when it wakes, it sees that threads wait to begin, and
+//!    notifies another worker.
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
@@ -39,8 +39,8 @@ impl SleepState {
         Self(AtomicU32::new(AWAKE))
     }
 
-    /// Sleeps once, unless a last look finds work. With `searches` the sleep has a time limit, and
-    /// threads that wait at other workers do not prevent it.
+    /// Sleeps once, unless a last check finds work. If `searches` is true, the sleep has a time
+    /// limit, and threads that wait at other workers do not prevent it.
     pub(super) fn sleep_once(
         &self,
         idle_workers: &IdleWorkers,
@@ -54,9 +54,9 @@ impl SleepState {
             idle_workers.0.fetch_add(1, Ordering::Relaxed);
         }
         self.announce(how);
-        // Both words are written now. From now on, a thread that hands us work wakes us, and a
-        // creator notifies us if we are idle. The check below sees all work that was handed over
-        // before.
+        // Both words are written at this point. From now on, a thread that hands over work wakes
+        // this worker, and a creator notifies it if it is idle. The check below sees all work that
+        // was handed over before.
         if !has_work() && (searches || !others_wait()) {
             sleep();
         }
@@ -78,8 +78,8 @@ impl SleepState {
         self.0.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Called after work was handed over. Returns how to wake the worker if it sleeps and no other
-    /// thread wakes it.
+    /// Called after work was handed over. If the worker sleeps and no other thread wakes it,
+    /// returns how to wake it.
     #[inline]
     pub(super) fn notify(&self) -> Option<Sleep> {
         fence(Ordering::SeqCst);
@@ -101,8 +101,8 @@ impl IdleWorkers {
         Self(AtomicU32::new(0))
     }
 
-    /// Returns whether a worker is idle. A creator that has queued a thread calls this: the fence
-    /// pairs with the one in `announce`.
+    /// Returns whether a worker is idle. A creator calls this after it has queued a thread. The
+    /// fence pairs with the fence in `announce`.
     #[inline]
     pub(super) fn any(&self) -> bool {
         fence(Ordering::SeqCst);

@@ -1,4 +1,5 @@
-//! The threads of one worker that wait for a time, in one of the core crate's timer queues.
+//! The threads of one worker that wait for a time. They are in one of the core crate's timer
+//! queues.
 
 use tickwright::time::{Instant, Ticks};
 use tickwright_core::{Family, Key, SlabQueue, TimerQueue, for_each_family};
@@ -10,12 +11,13 @@ pub(super) trait Sleepers: Send {
     /// Removes an entry. Does nothing if the entry was already delivered.
     fn remove(&mut self, key: Key);
     fn pop(&mut self, now: Instant) -> Option<u32>;
-    /// Returns the latest time at which the queue must be checked again.
+    /// Returns the time at which the queue must next be checked.
     fn next_wake(&self) -> Option<Instant>;
     fn is_empty(&self) -> bool;
 }
 
-/// With finer ticks a wheel would have extra lower levels, through which timers would only cascade.
+/// The ticks are 1024 ns, because with finer ticks a wheel would only move timers through more
+/// levels.
 const TICKS: Ticks = Ticks::of(1024);
 
 impl<F: Family> Sleepers for SlabQueue<F, u32>
@@ -54,7 +56,7 @@ macro_rules! structures {
 
 const STRUCTURES: &[(&str, Structure)] = for_each_family!(structures []);
 
-/// Returns the structure of the family with the given id.
+/// Returns the function for the family with the given id.
 pub(super) fn structure(id: &str) -> Option<Structure> {
     STRUCTURES.iter().find(|(each, _)| *each == id).map(|(_, structure)| *structure)
 }

@@ -1,10 +1,10 @@
-//! Free stacks that came with their threads, grouped by size.
+//! A cache of free stacks that came with their threads, grouped by size.
 //!
 //! # Invariants
-//! 1. There are at most [`MOST_SIZES`] classes, one for each size. The most recently used class is
-//!    in front.
-//! 2. `count` and `bytes` are the totals of all classes, within the bounds that each
-//!    [`keep`](StackCache::keep) gets.
+//! 1. There are at most [`MOST_SIZES`] size classes, one for each size. The most recently used
+//!    class is in front.
+//! 2. `count` and `bytes` are the totals of all classes. They are within the bounds that are passed
+//!    to [`keep`](StackCache::keep).
 
 use crate::mapping::Mapping;
 
@@ -39,7 +39,7 @@ impl StackCache {
         self.classes.first_mut()
     }
 
-    /// Takes a stack with these sizes of stack and guard.
+    /// Takes a stack whose own size and guard size are equal to these.
     pub(super) fn take(&mut self, stack: usize, guard: usize) -> Option<Mapping> {
         let taken = self.find((stack, guard))?.mappings.pop()?;
         self.count -= 1;
@@ -86,7 +86,7 @@ impl StackCache {
     }
 
     /// Adds a class for the size in front. Returns false if there is no memory, or if all classes
-    /// hold stacks; then the new stack is not cached.
+    /// hold stacks. In this case the new stack is not cached.
     fn add_class(&mut self, size: (usize, usize)) -> bool {
         if self.classes.len() == MOST_SIZES {
             let Some(empty) = self.classes.iter().rposition(|class| class.mappings.is_empty()) else {

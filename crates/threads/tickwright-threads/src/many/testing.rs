@@ -1,13 +1,15 @@
-//! Single steps of the M:N model in the way of NGPT, so that they can be measured against ours.
+//! Options with which single steps of the M:N model are done in the way of NGPT, so that the costs
+//! of both ways can be compared.
 #![cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub, reason = "all steps are ours"))]
 
-/// Switches between our way and NGPT's at single steps of a thread's life, with the feature
-/// `testing`. Other properties of NGPT are settings: no [guard](super::ManyToMany::guard), no
-/// [cached](super::ManyToMany::keep) stacks, a name for each thread.
+/// Chooses between this library's way and NGPT's way for single steps of a thread's life, with the
+/// feature `testing`. Other properties of NGPT are available as settings and attributes: no
+/// [guard](super::ManyToMany::guard), no [cached](super::ManyToMany::keep) stacks, and a name for
+/// each thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// One lock guards the queues of all workers, instead of a lock for each worker. Even so, a
-    /// thread that has begun stays on its worker.
+    /// A single lock guards the queues of all workers, instead of a lock for each worker. A thread
+    /// that has begun still stays on its worker.
     pub global_queue: bool,
     /// Every switch makes a system call for the signal mask, as `swapcontext` does.
     pub sigmask_per_switch: bool,

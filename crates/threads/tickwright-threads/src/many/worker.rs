@@ -3,9 +3,10 @@
 //! # Invariants
 //! 1. A stack is resumed only by the worker on which it began. References to thread-local variables
 //!    that the compiler or a library keeps across a pause therefore stay valid.
-//! 2. A waiting thread is in no list. Notifications insert it into a list only once (`wake_flags`).
+//! 2. A waiting thread is in no list of ready threads. However many notifications there are, it is
+//!    inserted into a list only once (`wake_flags`).
 //! 3. There are at least as many spare stacks as spawned threads without their own stack, so a
-//!    creation that has succeeded never fails later.
+//!    thread that was created successfully can always begin later.
 //! 4. No borrow of a cell is alive while a stack is resumed or user code runs.
 
 mod asks;
@@ -42,17 +43,17 @@ use crate::wake_flags::Wakeup;
 
 /// The maximum number of spawned threads that begin in a row before a ready thread continues.
 const ROW: u32 = 16;
-/// The number of switches after which the worker looks at the clock and the descriptors. A power of
-/// two.
+/// The number of switches after which the worker checks the clock and the descriptors. It is a
+/// power of two.
 const LOOK: u32 = 32;
-/// How long a worker waits before it requests a kernel thread from the platform again.
+/// How long a worker waits before it tries again to start a kernel thread.
 const RETRY: Duration = Duration::from_millis(1);
 
 /// A thread that has begun.
 struct Fiber {
     context: Context,
     span: Span,
-    /// Whether the stack came with the thread.
+    /// Whether the stack was created for this thread, and is not a spare stack of the worker.
     brought: bool,
     /// The thread's index in `parked` while it waits.
     place: u32,
@@ -60,9 +61,9 @@ struct Fiber {
     registered: Option<Registered>,
 }
 
-/// A stack that nobody uses.
+/// A stack that no thread uses.
 enum Spare {
-    /// A stack that has run threads; when it is resumed, it begins the next one.
+    /// A stack that has run threads. When it is resumed, it runs the next thread.
     Warm(Box<Fiber>),
     /// A stack on which nothing has run.
     Cold(Mapping),
@@ -71,54 +72,58 @@ enum Spare {
 pub(crate) struct Worker {
     pub(crate) pool: Arc<WorkerPool>,
     pub(super) index: usize,
-    /// Threads that wait for a notification. The index is the place in their record.
+    /// Threads that wait for a notification. A thread's index is the `place` in its record.
     parked: RefCell<Vec<Option<Box<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
-    /// Spare stacks. The warm ones are at the back, and are used first.
+    /// Spare stacks. The warm stacks are at the back, and are used first.
     spare: RefCell<VecDeque<Spare>>,
     /// Threads that have begun and can continue.
     ready: RefCell<VecDeque<Box<Fiber>>>,
     /// Threads that wait for a time of the runtime's clock.
     sleepers: RefCell<Box<dyn Sleepers>>,
-    /// Threads that wait for a time of the machine's clock, which may differ from the runtime's.
+    /// Threads that wait for a time of the machine's clock, which can be another clock than the
+    /// runtime's.
     by_the_machine: RefCell<Box<dyn Sleepers>>,
     descriptors: RefCell<Descriptors>,
     /// The body that the next stack runs.
     next_body: Cell<Option<Body>>,
-    /// The running thread and its stack. The overflow handler reads them on this kernel thread.
+    /// The running thread and its stack. The overflow handler, which runs on this kernel thread,
+    /// reads them.
     pub(super) running: Running,
-    /// Threads that have ended while their record was in the remote queue.
+    /// Threads that have ended while their record was still in the remote queue.
     lingering: RefCell<Vec<(ThreadId, Registered)>>,
-    /// Whether all ways are ours, so that a switch need not check them.
+    /// Whether no knob for NGPT's ways is on, so that a switch need not check the knobs.
     plain: bool,
     /// The addresses of the state that is saved for a thread when it leaves its stack.
     places: Places,
     way: Cell<Way>,
     switches: Cell<u32>,
-    /// The number of switches when a budget of calls was last spent. If the number is unchanged
-    /// when the next budget is spent, one thread has made all calls of that budget, and yields.
+    /// The number of switches at the time when a budget of calls was last used up. If the number is
+    /// the same when the next budget is used up, one thread has made all calls of that budget, and
+    /// yields.
     spent_at: Cell<u32>,
     row: Cell<u32>,
-    /// For each other worker: how many threads it had begun when this worker last checked after a
+    /// For each other worker, how many threads it had begun when this worker last checked after a
     /// search.
     seen: RefCell<Vec<u64>>,
     /// The total number of threads that the other workers had begun when this worker last had
     /// nothing to do.
     began: Cell<u64>,
-    /// Whether another worker may run while this one looks for work.
+    /// Whether there are several processors, so that another worker can run while this worker looks
+    /// for work.
     spins: bool,
     /// The number of spins in a row that found no work.
     spun: Cell<u32>,
 }
 
-/// The memory with which a worker begins. The creator of the worker allocates it, because on the
-/// worker's own kernel thread a lack of memory could not be reported.
+/// The memory with which a worker begins. The worker's creator allocates it, because the worker's
+/// own kernel thread could not report a lack of memory.
 pub(super) struct Outfit {
     seen: Vec<u64>,
     sleepers: Box<dyn Sleepers>,
     by_the_machine: Box<dyn Sleepers>,
     descriptors: Descriptors,
-    /// How many processors there are.
+    /// The number of processors.
     processors: usize,
 }
 
@@ -143,15 +148,15 @@ fn end_if_forked() {
 }
 
 impl Worker {
-    /// Allocates nothing.
+    /// Creates a worker without allocating memory.
     pub(super) fn new(pool: Arc<WorkerPool>, index: usize, outfit: Outfit) -> Self {
         let Outfit { seen, sleepers, by_the_machine, descriptors, processors } = outfit;
         let running = Running::new(Arc::clone(&pool) as _);
         let plain = !pool.settings.portable
             && !pool.settings.ways().sigmask_per_switch
             && !pool.settings.ways().global_queue;
-        // This runs on the worker's own kernel thread. Contexts that are kernel threads have this
-        // state of their own.
+        // This runs on the worker's own kernel thread. Portable contexts are kernel threads, so
+        // each already has its own copy of this state.
         let places = if pool.settings.portable { Places::NONE } else { Places::current() };
         let spins =
             plain && pool.remotes().len() > 2 && processors > 1 && !pool.keeper.clock().stands_still();
@@ -195,14 +200,14 @@ impl Worker {
     pub(super) fn work(&self) {
         loop {
             if !self.run_next() {
-                // The runtime does not stop while a thread is ready.
+                // The runtime stops only when no thread is left, so no thread is ready here.
                 if self.pool.is_stopped() {
                     break;
                 }
                 self.idle();
             }
         }
-        // All threads have ended: only spare stacks are left, warm or cold.
+        // All threads have ended, so only spare stacks are left.
         for spare in self.spare.take() {
             self.discard(spare);
         }
@@ -210,7 +215,7 @@ impl Worker {
 
     // ---- what is next
 
-    /// Runs one thread until it pauses. Returns false if no thread can run.
+    /// Runs the next thread until it pauses. Returns false if no thread can run.
     #[inline]
     fn run_next(&self) -> bool {
         let switches = self.switches.get().wrapping_add(1);
@@ -242,7 +247,8 @@ impl Worker {
         }
     }
 
-    /// Appends the threads that other workers have handed over to the ready threads.
+    /// Takes the threads that other workers have pushed to the remote queue, and appends them to
+    /// the ready threads.
     #[cold]
     fn drain_remote_queue(&self, remote: &Remote) {
         remote.remote_queue.take_all(self.pool.roster.table(), |number| {
@@ -252,7 +258,8 @@ impl Worker {
         });
     }
 
-    /// Begins the new thread that has waited longest, unless another worker has taken it.
+    /// Begins the thread that has been in the spawn queue longest, unless another worker has taken
+    /// it.
     fn begin_next(&self, remote: &Remote) -> bool {
         let Some(spawned) = remote.locked(|locked| remote.pop(&mut locked.own)) else { return false };
         remote.begun.store(remote.begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -261,7 +268,7 @@ impl Worker {
     }
 
     /// Notifies a thread of this worker, on this worker. Returns false if the thread belongs to
-    /// another worker, or must be pushed to the queue of all workers.
+    /// another worker, or if it must be pushed to the queue that all workers share.
     #[inline]
     pub(super) fn notify_local(&self, record: &Record<()>, wakeup: Wakeup) -> bool {
         if (!self.plain && self.pool.settings.ways().global_queue)
@@ -276,7 +283,7 @@ impl Worker {
         true
     }
 
-    /// Wakes a thread of the runtime, if it exists.
+    /// Wakes a thread of the runtime. Does nothing if the thread does not exist.
     pub(super) fn wake_thread(&self, id: ThreadId) {
         if let Ok(record) = self.pool.roster.table().find(id)
             && record.join.exists(id.generation())
@@ -329,7 +336,7 @@ impl Worker {
         let fiber = match spare {
             Some(Spare::Warm(fiber)) => Ok(fiber),
             Some(Spare::Cold(mapping)) => self.fiber(mapping).map_err(Some),
-            // Invariant 3 excludes this case.
+            // This does not happen, because of invariant 3.
             None => Err(None),
         };
         let mut fiber = match fiber {
@@ -346,8 +353,8 @@ impl Worker {
         fiber.registered = Some(registered);
         fiber.place = place;
         if let Some(record) = self.pool.roster.table().get(id.record()) {
-            // Invariant 5 of `wake_flags.rs`: until now all notifications used the word that all
-            // threads write.
+            // Invariant 5 of `wake_flags.rs` holds: until now, all notifications of this thread
+            // used the word that all threads write.
             debug_assert_eq!(record.owner.load(Ordering::Relaxed), NONE, "an owner before the beginning");
             record.place.store(fiber.place, Ordering::Relaxed);
             record.owner.store(self.index as u32, Ordering::Relaxed);
@@ -356,8 +363,8 @@ impl Worker {
         self.resume(fiber);
     }
 
-    /// Returns a place for one more thread that has begun, and ensures that each list has room for
-    /// all threads that have begun. Returns `None` if there is no memory.
+    /// Returns a place for one more begun thread, and ensures that each list has room for all begun
+    /// threads. Returns `None` if there is no memory.
     #[inline]
     fn place(&self) -> Option<u32> {
         let vacant = self.vacant.borrow_mut().pop();
@@ -388,7 +395,8 @@ impl Worker {
         Some(place)
     }
 
-    /// Returns a new thread that cannot begin for lack of memory to the queue, and lets others run.
+    /// Puts a new thread back into the spawn queue, because there is no memory to begin it, and
+    /// lets other threads run.
     #[cold]
     fn requeue(&self, spawned: Spawned) {
         let remote = self.pool.queue(self.index);
@@ -396,8 +404,8 @@ impl Worker {
         std::thread::yield_now();
     }
 
-    /// Keeps a stack for new threads without their own stack. Returns the stack if there is no
-    /// memory.
+    /// Adds a stack to the spare stacks, for new threads without their own stack. Returns the stack
+    /// if there is no memory.
     #[cold]
     fn keep_spare(&self, mapping: Mapping) -> Option<Mapping> {
         let mut spare = self.spare.borrow_mut();
@@ -440,8 +448,8 @@ impl Worker {
         self.switch(why);
     }
 
-    /// Like `pause`, but for a drop that a panic runs. While other threads run on the worker, its
-    /// count of panics is 0.
+    /// Like `pause`, but for a thread that unwinds. While other threads run on the worker, the
+    /// worker's count of panics is 0.
     #[cold]
     #[inline(never)]
     fn pause_in_a_panic(&self, why: Pause) {
@@ -450,8 +458,9 @@ impl Worker {
                 self.switch(why);
                 return panics.restore();
             }
-            // The platform cannot start a kernel thread. Other threads must not run, so the worker
-            // waits until the platform can.
+            // The platform cannot start a kernel thread, so the count of panics cannot be saved,
+            // and other threads must not run. Unless this is only a yield, the worker waits and
+            // tries again.
             if why == Pause::Yielded {
                 return std::thread::yield_now();
             }
@@ -493,7 +502,8 @@ impl Worker {
             // SAFETY: 1. As above; the kernel thread ends or leaves the host before the worker
             // ends.
             unsafe { crate::host::enter(worker) };
-            // A portable stack is a separate kernel thread, on a stack of the platform.
+            // A portable stack belongs to a separate kernel thread, and was allocated by the
+            // platform.
             let signal_stack =
                 worker.pool.settings.portable.then(|| SignalStack::of_thread(context::PORTABLE_STACK));
             if let Some(stack) = signal_stack.flatten().as_ref() {
@@ -505,23 +515,23 @@ impl Worker {
         Ok(Box::write(room, Fiber { context, span, brought: false, place: 0, id: None, registered: None }))
     }
 
-    /// The code that runs on each stack: one body after the other.
+    /// The code that runs on each stack. It runs one body after the other.
     fn run(&self, way: Way) {
         self.way.set(way);
         while let Some(body) = self.next_body.take() {
             self.places.reset();
             let outcome = catch_unwind(AssertUnwindSafe(body));
             if process::is_child() {
-                // The body has forked, and this is the child. Locks of the runtime can be held
-                // forever.
+                // The body has forked, and this thread continues in the child, where locks of the
+                // runtime can be locked forever.
                 process::child_has_ended(outcome.is_err());
                 drop_quietly(outcome);
                 if self.pool.settings.portable {
-                    // The worker of this thread belongs to the parent.
+                    // In the child, this portable stack's worker does not exist.
                     process::end_the_child();
                 }
-                // The handlers at the end of a process need the room of the worker's stack, so the
-                // worker ends the child and does not resume this stack.
+                // The handlers of `exit` need a large stack. Therefore they run on the worker's own
+                // stack: the worker ends the child, and does not resume this stack.
                 loop {
                     self.pause(Pause::Ended);
                 }
@@ -531,8 +541,8 @@ impl Worker {
             if let Some(record) = id.and_then(|id| self.pool.roster.table().get(id.record())) {
                 let panicked = outcome.is_err();
                 record.leave(outcome);
-                // No thread will take the panic. It is dropped here, on a stack that can wait,
-                // because on the worker's own stack the drop might block the worker.
+                // No thread will take the panic, so it is dropped here. On this stack the drop can
+                // wait, whereas on the worker's own stack it might block the worker.
                 if panicked && !id.is_some_and(|id| record.join.settle(id.generation())) {
                     drop_quietly(record.slow(|slow| slow.panic.take()));
                 }
@@ -541,7 +551,7 @@ impl Worker {
         }
     }
 
-    /// Called when a thread has ended and does not use its stack any more.
+    /// Called when a thread has ended and no longer uses its stack.
     #[inline(never)]
     fn end(&self, mut fiber: Box<Fiber>, began: bool) {
         self.vacant.borrow_mut().push(fiber.place);
@@ -555,8 +565,8 @@ impl Worker {
         let Some(record) = self.pool.roster.table().get(id.record()) else { return };
         record.place.store(NONE, Ordering::Relaxed);
         if let Some(body) = self.next_body.take() {
-            // The body never began. The thread's outcome is set here, so that the joiner does not
-            // see the outcome of an earlier thread.
+            // The body never began. An outcome is stored here, so that the joiner does not get the
+            // outcome of an earlier thread of the record.
             record.leave(
                 catch_unwind(AssertUnwindSafe(|| drop(body)))
                     .and(Err(Box::new("no kernel thread to begin on"))),
@@ -610,14 +620,15 @@ impl Worker {
         });
     }
 
-    /// Resumes the stack, whose code returns because it finds no next body.
+    /// Resumes a stack whose thread has ended. The code on the stack finds no next body and
+    /// returns.
     #[expect(clippy::boxed_local, reason = "it is in a box wherever it is")]
     fn finish(&self, mut fiber: Box<Fiber>) -> Mapping {
         while fiber.context.resume().is_some() {}
         fiber.context.into_mapping()
     }
 
-    /// Ensures that there are at least `owed + 1` spare stacks.
+    /// Makes sure that there are at least `owed + 1` spare stacks.
     #[inline]
     fn reserve(&self, owed: usize) -> Result<(), CreateError> {
         if self.spare.borrow().len() > owed {

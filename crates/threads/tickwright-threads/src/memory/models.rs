@@ -1,5 +1,5 @@
-//! Models of the owners of a counted value, in all schedules: the last owner drops the value after
-//! all uses by others.
+//! Loom models of the owners of a counted value, in all schedules. The last owner must drop the
+//! value after all uses by the other owners.
 
 use loom::cell::UnsafeCell;
 use loom::thread;

@@ -1,4 +1,5 @@
-//! Without signals the standard library reports overflows of its threads.
+//! Does nothing on platforms without signals, where the standard library reports overflows of its
+//! threads.
 
 use crate::id::ThreadId;
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The address of the calling thread's alternate stack, and whether the thread has one.
+/// Returns the address of the calling thread's alternate stack, and whether the thread has one.
 fn alternate() -> (usize, bool) {
     let mut now = MaybeUninit::<libc::stack_t>::uninit();
     // SAFETY: 1. The call changes nothing, and fills `now` when it returns 0.

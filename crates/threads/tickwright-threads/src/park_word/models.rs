@@ -1,4 +1,4 @@
-//! Models of the park word, in all schedules.
+//! Loom models of the park word, in all schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -13,7 +13,7 @@ struct Small {
     handed: AtomicUsize,
 }
 
-/// The worker's part: a parked thread goes on after it was handed over.
+/// Parks like a thread whose worker resumes it after it was queued.
 fn park(small: &Small) {
     if small.word.park() {
         while small.handed.load(Ordering::Acquire) == 0 {
@@ -50,8 +50,8 @@ fn a_wake_up_is_not_lost_and_brings_the_news() {
     });
 }
 
-/// A wait that ends by a time-out takes a wake-up that came meanwhile. After that it sees
-/// everything written before the wake-up.
+/// A wait that ends by a time-out consumes a wake-up that came at the same time, and then sees
+/// everything that was written before the wake-up.
 #[test]
 fn a_time_out_that_takes_a_wake_up_brings_the_news() {
     loom::model(|| {
@@ -86,7 +86,7 @@ fn of_two_who_tell_one_hands_over() {
         for notifier in notifiers {
             notifier.join().unwrap();
         }
-        // The other thread's wake-up is kept, or it was the one that was taken.
+        // The other thread's wake-up is either stored, or is the one that was consumed.
         assert!(small.handed.load(Ordering::Relaxed) == 0);
         assert!(small.word.park() || !small.word.end_park());
     });

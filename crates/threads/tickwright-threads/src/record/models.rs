@@ -1,5 +1,5 @@
-//! Models of circles of threads that join one another, in all schedules. If no thread detects a
-//! circle, its threads wait for ever.
+//! Loom models of circles of threads that join one another, in all schedules. If no thread detected
+//! a circle, its threads would wait forever.
 
 use loom::thread;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn take(free: &mut FreeList, table: &Table<()>) -> ThreadId {
     ThreadId::new(number, record.join.issue(false).unwrap()).unwrap()
 }
 
-/// Like a runtime's `join` up to its wait. Returns whether it would wait.
+/// Does what a runtime's `join` does before it waits. Returns whether it would wait.
 fn join(table: &Table<()>, me: ThreadId, other: ThreadId) -> bool {
     let record = table.find(other).unwrap();
     assert_eq!(record.join.claim(other.generation(), false).unwrap(), Claim::Running);
@@ -53,8 +53,8 @@ fn one_of_three_in_a_circle_sees_it() {
     });
 }
 
-/// A thread ends, and another thread uses its record and joins the thread that checks: this is no
-/// circle.
+/// A thread ends, and another thread uses its record and joins the thread that checks for a circle.
+/// This is not a circle.
 #[test]
 fn what_a_later_thread_of_a_record_joins_is_no_circle() {
     loom::model(|| {

@@ -33,8 +33,8 @@ fn a_circle_is_seen_and_one_through_a_record_used_again_is_none() {
     assert!(table.circle(me, target));
 }
 
-/// A thread that ends in a section without yields does not leave it to the next thread of its
-/// record.
+/// If a thread ends in a section without yields, the next thread that uses its record is not in
+/// that section.
 #[test]
 fn a_record_used_again_is_in_no_section() {
     let table = Table::<()>::new(1);

@@ -1,7 +1,7 @@
-//! A mailbox: many threads send letters, and many threads receive them. Letters leave in the order
-//! in which they were sent. The receiver that has waited longest is woken first. A receiver that
-//! arrives meanwhile can take the letter first, but only once. After that, the next letter is
-//! reserved for the waiting receiver.
+//! A mailbox: many threads send letters, and many threads receive them. Letters are received in the
+//! order in which they were sent. The receiver that has waited longest is woken first. A receiver
+//! that arrives before the woken receiver runs can take its letter, but only once. After that, the
+//! next letter is reserved for the waiting receiver.
 
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,8 @@ struct Mailbox<T> {
     room: usize,
     senders: AtomicUsize,
     receivers: AtomicUsize,
-    /// The threads that wait for letters. The threads in `full` wait for room.
+    /// The threads that wait for letters. The next field, `full`, has the threads that wait for
+    /// room.
     empty: Waiters,
     full: Waiters,
 }
@@ -86,8 +87,8 @@ impl<T> fmt::Debug for TrySendError<T> {
     }
 }
 
-/// Creates a mailbox with room for `room` letters, where 0 counts as 1. A thread that sends to a
-/// full mailbox waits.
+/// Creates a mailbox with room for `room` letters. 0 is treated as 1. A thread that sends to a full
+/// mailbox waits.
 #[must_use]
 pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     let mailbox = Arc::new(Mailbox {
@@ -101,7 +102,7 @@ pub fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&mailbox)), Receiver(mailbox))
 }
 
-/// Creates a mailbox without a bound on its letters: only memory limits their number.
+/// Creates a mailbox for any number of letters, which only memory limits.
 #[must_use]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)
@@ -128,13 +129,14 @@ impl<T> Mailbox<T> {
     }
 
     fn take(&self, caller: Option<Ticket>) -> Result<T, TryRecvError> {
-        // This is read before the letters, so if it finds no sender, every letter has already been
-        // inserted.
+        // The number of senders is read before the letters. If it is 0, every letter has already
+        // been inserted.
         let closed = self.senders.load(Ordering::SeqCst) == 0;
         let mut letters = self.letters();
         let promised = usize::from(self.empty.is_promised(caller));
         let first = if letters.len() > promised { letters.pop_front() } else { None };
-        // A letter that is still there is for another thread, which has been woken for it.
+        // If a letter is still in the mailbox, it is reserved for another thread, which has been
+        // woken.
         let closed = closed && letters.is_empty();
         drop(letters);
         match first {
@@ -149,10 +151,10 @@ impl<T> Mailbox<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends a letter, and waits for room without a limit.
+    /// Sends a letter. If the mailbox is full, waits for room without a time limit.
     ///
     /// # Errors
-    /// [`SendError`] with the letter: no receiver is left.
+    /// [`SendError`], with the letter, if no receiver is left.
     pub fn send(&self, letter: T) -> Result<(), SendError<T>> {
         let put = |ticket, letter| match self.0.put(letter, ticket) {
             Ok(()) => Ok(Ok(())),
@@ -166,7 +168,7 @@ impl<T> Sender<T> {
     /// Sends a letter if there is room now.
     ///
     /// # Errors
-    /// [`TrySendError`] with the letter.
+    /// [`TrySendError`], with the letter, if the mailbox is full or no receiver is left.
     pub fn try_send(&self, letter: T) -> Result<(), TrySendError<T>> {
         host::count_call();
         self.0.put(letter, None)
@@ -174,7 +176,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Receives a letter, and waits for it without a limit.
+    /// Receives a letter. If there is none, waits for a letter without a time limit.
     ///
     /// # Errors
     /// [`RecvError`]: no sender is left.
@@ -185,18 +187,19 @@ impl<T> Receiver<T> {
     /// Receives a letter if there is one now.
     ///
     /// # Errors
-    /// [`TryRecvError`].
+    /// [`TryRecvError`] if there is no letter, or only a letter that is reserved for another
+    /// thread.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         host::count_call();
         self.0.take(None)
     }
 
-    /// Receives a letter, and waits for it at most until the clock of the caller's runtime shows
-    /// `at`.
+    /// Receives a letter. If there is none, waits at most until the clock of the caller's runtime
+    /// shows `at`.
     ///
     /// # Errors
-    /// [`TryRecvError::Empty`] if no letter came in time; [`TryRecvError::Closed`] if no sender is
-    /// left.
+    /// [`TryRecvError::Empty`] if no letter came in time. [`TryRecvError::Closed`] if the mailbox
+    /// is empty and no sender is left.
     pub fn recv_until(&self, at: Instant) -> Result<T, TryRecvError> {
         self.receive(Some(at))
     }

@@ -1,4 +1,4 @@
-//! Condition variables.
+//! Condition variables whose waiting threads are in a list (`waiters.rs`).
 
 use core::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Models of threads that wait for locks and letters, in all schedules with at most the stated
-//! number of preemptions. After a lost wake-up a thread never ends, and loom reports this.
+//! Loom models of threads that wait for locks and letters, in all schedules with at most the stated
+//! number of preemptions. If a wake-up is lost, a thread never ends, which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -65,7 +65,8 @@ fn each_place_finds_a_sender() {
     });
 }
 
-/// One thread gives up at an arbitrary moment. No letter is left while another thread waits.
+/// One thread gives up its wait at an arbitrary moment. A letter must not stay in the mailbox while
+/// another thread waits for a letter.
 #[test]
 fn who_gives_up_takes_no_wake_up_along() {
     model(4, || {
@@ -83,8 +84,8 @@ fn who_gives_up_takes_no_wake_up_along() {
     });
 }
 
-/// A thread takes the lock again and again. Another thread that has lost once gets a promise of the
-/// lock, and no wake-up is lost.
+/// One thread takes the lock again and again. Another thread that was woken and still did not get
+/// the lock has it reserved, and no wake-up is lost.
 #[test]
 fn a_hot_lock_is_had_by_the_others() {
     model(3, || {
@@ -106,8 +107,8 @@ fn a_hot_lock_is_had_by_the_others() {
     });
 }
 
-/// A thread that was not waiting takes letters that two waiting threads could have taken. The
-/// sender is dropped meanwhile, and no thread waits forever.
+/// A thread that did not wait takes letters for which two waiting threads were woken. The sender is
+/// dropped at the same time, and no thread waits forever.
 #[test]
 fn a_passer_by_takes_letters() {
     model(3, || {

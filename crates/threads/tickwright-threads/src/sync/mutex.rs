@@ -1,4 +1,4 @@
-//! A lock.
+//! `Mutex`: a lock whose waiting threads are in a list (`waiters.rs`), so they block no worker.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -13,10 +13,10 @@ use crate::waiters::{Ticket, Waiters};
 
 /// A lock around a value. A thread that waits for the lock does not block its worker.
 ///
-/// The thread that has waited longest is woken first. A thread that arrives meanwhile can take the
-/// lock first, but only once. After that, the lock is reserved for the thread that has waited
-/// longest, so no thread waits forever. A panic under the lock does not poison the lock. A thread
-/// that locks it twice waits forever.
+/// The thread that has waited longest is woken first. A thread that arrives before the woken thread
+/// runs can take the lock, but only once. After that, the lock is reserved for the thread that has
+/// waited longest, so no thread waits forever. A panic under the lock does not poison the lock. A
+/// thread that takes the lock twice waits forever.
 ///
 /// ```
 /// use tickwright_threads::sync::Mutex;
@@ -28,13 +28,13 @@ use crate::waiters::{Ticket, Waiters};
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     waiters: Waiters,
-    /// Locked only by `try_lock`.
+    /// The value and its lock, on which this type calls only `try_lock`.
     value: modelled::Mutex<T>,
 }
 
-/// Holds the lock as long as the guard lives.
+/// A guard that holds the lock until it is dropped.
 pub struct MutexGuard<'m, T: ?Sized> {
-    /// Dropped first, which unlocks.
+    /// The inner guard. It is dropped first, which unlocks.
     held: modelled::MutexGuard<'m, T>,
     pub(super) unlocked: Unlocked<'m, T>,
 }
@@ -67,21 +67,21 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks, and waits for the lock without a limit.
+    /// Takes the lock. If it is not free, waits without a time limit.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         host::count_call();
         loop {
             let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
-            // `acquire` does not fail without a time limit. No wake-up is passed on, because the
-            // drop of the guard wakes another thread.
+            // `acquire` cannot fail here, because there is no time limit. It does not pass a
+            // wake-up on, because the drop of the guard wakes another thread.
             if let Ok(guard) = self.waiters.acquire(None, false, (), attempt) {
                 return guard;
             }
         }
     }
 
-    /// Locks, and waits for the lock at most until the clock of the caller's runtime shows `at`.
-    /// Returns `None` if another thread holds the lock then.
+    /// Takes the lock. If it is not free, waits at most until the clock of the caller's runtime
+    /// shows `at`. Returns `None` if the lock is still not free at that time.
     pub fn lock_until(&self, at: Instant) -> Option<MutexGuard<'_, T>> {
         host::count_call();
         let attempt = |caller, ()| self.try_lock_as(caller).ok_or(());
@@ -93,7 +93,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_until(host::after(timeout))
     }
 
-    /// Locks if the lock is free now and not reserved for a waiting thread.
+    /// Takes the lock if it is free and not reserved for a waiting thread.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         host::count_call();
         self.try_lock_as(None)

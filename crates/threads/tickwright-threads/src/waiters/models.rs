@@ -1,5 +1,5 @@
-//! Models of the list of waiters, in all schedules. After a lost wake-up a thread never ends, which
-//! loom reports.
+//! Loom models of the list of waiters, in all schedules. If a wake-up is lost, a thread never ends,
+//! which loom reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use super::Waiters;
 use crate::host;
 use crate::primitive::{AtomicU32, Ordering};
 
-/// A door, and the threads that wait for it. A thread that tries loom's lock always sees its
-/// present state. The platform's lock may show an earlier state, as this word does.
+/// A door, and the threads that wait until it opens. The door is an atomic word and not a lock of
+/// loom, because `try_lock` of loom's lock always sees the current state. `try_lock` of the
+/// platform's lock can see an earlier state, as a load of this word can.
 struct Door {
     is_open: AtomicU32,
     waiters: Waiters,
@@ -24,7 +25,7 @@ impl Door {
         self.is_open.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits like `Mutex::lock`, with one look after the thread has entered the list.
+    /// Waits like `Mutex::lock`: the thread enters the list, checks the state once more, and waits.
     fn wait(&self) {
         while self.is_shut() {
             let ticket = self.waiters.enter();

@@ -1,4 +1,4 @@
-//! Models of the wake flags, in all schedules, with a remote queue of one place.
+//! Loom models of the wake flags, in all schedules. The remote queue has room for one record.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -31,7 +31,8 @@ fn notify(small: &Small, wakeup: Wakeup) {
     }
 }
 
-/// The worker takes the record out. Returns false if the thread has ended, so that it leaves.
+/// Takes the record out of the queue, as the worker does. Returns false if the thread has ended and
+/// can be unregistered.
 fn take(small: &Small) -> bool {
     while small.remote_queue.load(Ordering::Acquire) == 0 {
         thread::yield_now();
@@ -99,7 +100,8 @@ fn an_unpark_is_kept_over_another_wait() {
 fn who_ends_is_in_no_inbox() {
     loom::model(|| {
         let small = small();
-        // A wait that a notifier on the same worker has ended opens the flags.
+        // The flags are opened at the thread's first wait, which a notification on the same worker
+        // ends.
         small.wake_flags.notify_local(Wakeup::Wake);
         assert!(!small.wake_flags.begin_wait());
         let notifiers = [Wakeup::Unpark, Wakeup::Wake].map(|wakeup| {

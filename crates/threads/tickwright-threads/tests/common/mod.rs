@@ -1,4 +1,4 @@
-//! The models under test, and what the tests share.
+//! The models under test, and helpers that several tests use.
 #![allow(dead_code, unreachable_pub)]
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,7 +34,7 @@ pub fn three_workers() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(3).sleepers("rb").keep(4))
 }
 
-/// The M:N model over kernel threads instead of switched stacks.
+/// Returns the M:N model with the portable back end, in which each stack is a kernel thread.
 pub fn portable() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).portable(true))
 }
@@ -43,7 +43,7 @@ pub fn as_ngpt() -> Model {
     Model::ManyToMany(ManyToMany::new().workers(2).guard(0).keep(0).knobs(Knobs::ngpt()))
 }
 
-/// A model other than one-to-one, where the system has one.
+/// Returns a model other than one-to-one, if the system supports one.
 pub fn another() -> Model {
     if cfg!(unix) { one_worker() } else { one_to_one() }
 }
@@ -52,8 +52,8 @@ pub fn start(model: Model) -> Runtime {
     Runtime::new(model).expect("starts")
 }
 
-/// Runs this program again. `TICKWRIGHT_EMULATOR` names an emulator that cannot start programs of
-/// its system by itself.
+/// Returns a command that runs this program again. If the tests run in an emulator that cannot
+/// start programs, `TICKWRIGHT_EMULATOR` names the emulator.
 pub fn this_program() -> Command {
     let emulator = std::env::var("TICKWRIGHT_EMULATOR").unwrap_or_default();
     let own = std::env::current_exe().unwrap();
@@ -73,7 +73,7 @@ pub mod linux {
     pub const ETIMEDOUT: i32 = 110;
 }
 
-/// A clock that the test moves in leaps. It notifies nobody.
+/// A clock that the test moves in leaps, without notifying any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Jumping(Arc<AtomicU64>);
 
@@ -93,7 +93,7 @@ impl Clock for Jumping {
     }
 }
 
-/// No test waits this long, however busy the machine is.
+/// Longer than any successful test waits, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A gate at which threads wait until it is opened.
@@ -109,8 +109,8 @@ impl Gate {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Waits until the gate is open. Panics after some minutes: a test that fails elsewhere must
-    /// not hang here.
+    /// Waits until the gate is open. Panics after some minutes, so that a failed test does not
+    /// hang.
     pub fn wait(&self) {
         let began = std::time::Instant::now();
         while !self.is_open() {
@@ -120,8 +120,8 @@ impl Gate {
     }
 }
 
-/// Opens a gate when it is dropped. The unwinding of a failed test drops it, so no thread waits at
-/// the gate for ever.
+/// Opens a gate when it is dropped. It is also dropped if the test panics, so no thread waits at
+/// the gate forever.
 pub struct Doorkeeper(Arc<Gate>);
 
 impl Doorkeeper {

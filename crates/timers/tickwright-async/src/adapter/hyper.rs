@@ -1,4 +1,4 @@
-//! hyper: `.timer(timers)` on its builders for servers and clients.
+//! The adapter for hyper. Call `.timer(timers)` on hyper's builders for servers and clients.
 
 use core::pin::Pin;
 use core::time::Duration;
@@ -9,11 +9,12 @@ use hyper::rt;
 use crate::sleep::Sleep;
 use crate::timers::Timers;
 
-/// For the builders of hyper and hyper-util: `.timer(timers.clone())`, `.pool_timer(timers)`.
+/// For the builders of hyper and hyper-util, which have the methods `.timer(timers.clone())` and
+/// `.pool_timer(timers)`.
 ///
 /// hyper creates a sleep for the head of each request and drops the sleep when the head has
-/// arrived. Such a sleep is armed only if the head has not arrived at the first poll. It then
-/// reuses a timer that is already filed.
+/// arrived. Such a sleep is armed only if the head has not arrived at the first poll, and it
+/// usually reuses a timer that is already in a queue.
 impl rt::Timer for Timers {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn rt::Sleep>> {
         Box::pin(Self::sleep(self, duration))

@@ -1,4 +1,4 @@
-//! quinn: a runtime that uses our timers, on top of the program's runtime.
+//! The adapter for quinn: a runtime that uses our timers, on top of the program's runtime.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -13,10 +13,10 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use crate::sleep::Sleep;
 use crate::timers::Timers;
 
-/// A runtime for quinn that uses our timers. Another runtime provides its sockets and tasks.
+/// A runtime for quinn that uses our timers. The sockets and tasks come from another runtime.
 ///
 /// A QUIC connection moves its timer with nearly every packet, mostly to a later deadline. With our
-/// timers a move to a later deadline is one store.
+/// timers, a move to a later deadline costs only one store.
 ///
 /// ```no_run
 /// # #[cfg(feature = "example-quic")] {

@@ -1,4 +1,4 @@
-//! The clients for AWS: `SharedAsyncSleep::new(timers)`.
+//! The adapter for the AWS clients: `SharedAsyncSleep::new(timers)`.
 
 use core::time::Duration;
 

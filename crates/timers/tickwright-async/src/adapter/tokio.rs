@@ -1,4 +1,4 @@
-//! tokio: one sleep of tokio drives all our timers.
+//! The adapter for tokio. A single sleep of tokio drives all our timers.
 
 use core::future::{Future, poll_fn};
 use core::panic::AssertUnwindSafe;
@@ -18,7 +18,7 @@ use crate::settings::TimerSettings;
 use crate::sync::{Arc, Mutex, Ordering, lock};
 use crate::timers::Timers;
 
-/// The clock of a runtime. A test can pause it.
+/// The clock of a tokio runtime, which a test can pause.
 struct TokioClock(time::Instant);
 
 impl Clock for TokioClock {
@@ -27,12 +27,12 @@ impl Clock for TokioClock {
     }
 }
 
-/// What a thread needs to wake or start the task that runs the timers.
+/// The state with which a thread wakes or starts the task that runs the timers.
 struct Driver {
     runtime: Handle,
-    /// The zero of the timers' clock.
+    /// The instant at which the timers' clock shows 0.
     epoch: time::Instant,
-    /// Set once, directly after the timers are created.
+    /// The core of the timers. It is set once, directly after the timers are created.
     core: OnceLock<Weak<Core>>,
     state: Mutex<State>,
 }
@@ -40,22 +40,22 @@ struct Driver {
 /// What the lock of a driver protects.
 #[derive(Default)]
 struct State {
-    /// The task's waker. `None` from a call until the task looks at the timers.
+    /// The task's waker. It is `None` from a call of `call` until the task checks the timers.
     waker: Option<Waker>,
-    /// The task has ended, because no handle and no timer was left.
+    /// Whether the task has ended, because no handle and no timer was left.
     gone: bool,
 }
 
 impl TimerSettings {
     /// Creates timers that a task of the current tokio runtime runs, with one sleep of tokio for
     /// all of them. The timers use the clock of the runtime, so `tokio::time::pause` and `advance`
-    /// apply to them, and they end when the runtime shuts down. tokio rounds a sleep up to the next
-    /// millisecond, and these timers round in the same way, so they fire together with tokio's
-    /// timers. A clock that [`TimerSettings`] set is ignored. A panic of a waker does not end the
-    /// task.
+    /// affect them, and they stop when the runtime shuts down. tokio rounds a sleep up to the next
+    /// millisecond. These timers are rounded in the same way, so they fire together with tokio's
+    /// timers. If the [`TimerSettings`] have a clock, it is ignored. A panic of a waker does not
+    /// end the task.
     ///
-    /// [`enter`](Timers::enter) is for a single thread, for example in a test with
-    /// `current_thread`. For a runtime with several workers, use [`Timers::set_global`].
+    /// To use the timers on a single thread, for example in a test with `current_thread`, call
+    /// [`enter`](Timers::enter). For a runtime with several workers, use [`Timers::set_global`].
     ///
     /// ```
     /// use core::time::Duration;
@@ -75,21 +75,22 @@ impl TimerSettings {
     /// }
     /// ```
     ///
-    /// A thread that has not entered the runtime sees the time of the machine, as tokio's `Instant`
-    /// does. Therefore use the timers only inside of the runtime while its clock is paused. After
-    /// the runtime has ended, a pending sleep stays pending and nothing wakes its task, whereas a
-    /// sleep of tokio becomes ready.
+    /// On a thread that has not entered the runtime, the timers use the time of the machine, as
+    /// tokio's `Instant` does. Therefore use the timers only inside of the runtime while the
+    /// runtime's clock is paused. After the runtime has ended, a pending sleep stays pending and
+    /// nothing wakes its task, whereas a sleep of tokio becomes ready.
     ///
     /// # Errors
-    /// tokio's error if the caller is outside of a runtime.
+    /// The error of tokio if the caller is outside of a runtime.
     ///
     /// # Panics
-    /// tokio panics if the runtime has no timer: see `tokio::runtime::Builder::enable_time`.
+    /// tokio panics if the runtime's time driver is not enabled. See
+    /// `tokio::runtime::Builder::enable_time`.
     pub fn on_tokio(self) -> Result<Timers, TryCurrentError> {
         let runtime = Handle::try_current()?;
         let epoch = time::Instant::now();
-        // This call panics here if the runtime has no timer, because a panic in the task would be
-        // lost.
+        // If the runtime's time driver is not enabled, this call panics here, because a panic in
+        // the task would not be noticed.
         drop(time::sleep_until(epoch));
         let (core, state) = (OnceLock::new(), Mutex::default());
         let driver = Arc::new(Driver { runtime, epoch, core, state });
@@ -111,8 +112,8 @@ impl Driver {
         });
     }
 
-    /// Makes the task look at the timers at once. If the task has ended, it is started again,
-    /// because timers can outlive all handles.
+    /// Makes the task check the timers at once. If the task has ended, starts it again, because
+    /// timers can outlive all handles.
     fn call(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         let waker = state.waker.take();
@@ -134,11 +135,11 @@ impl Driver {
         self.core().is_some_and(|core| core.next() < u64::MAX)
     }
 
-    /// Ends the task, unless a timer was filed meanwhile. In that case, either the thread that
-    /// filed it has started another task, or this task continues.
+    /// Ends the task, unless a timer was filed since the task's last check. In that case, either
+    /// the thread that filed the timer has started another task, or this task continues.
     fn end(&self) -> bool {
-        // The waker is removed under the same lock, because afterwards it could belong to another
-        // task.
+        // The waker is removed under the same lock, because after the lock is released it can
+        // belong to another task.
         let mut state = lock(&self.state);
         state.gone = true;
         let waker = state.waker.take();
@@ -152,8 +153,8 @@ impl Driver {
     fn poll(&self, mut sleep: Pin<&mut time::Sleep>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let Some(core) = self.core() else { return Poll::Ready(()) };
-            // The waker is stored before the look, so that a timer that is filed from now on wakes
-            // this task.
+            // The waker is stored before the timers are checked, so that a timer that is filed from
+            // now on wakes this task.
             lock(&self.state).waker = Some(cx.waker().clone());
             let (fired, next) = core.pass();
             // Neither a panic of a waker nor a panic in the drop of that panic's payload ends the
@@ -168,7 +169,7 @@ impl Driver {
                 continue;
             }
             let at = Duration::from_nanos(core.time.convert_back(core.time.start(next)));
-            // `None`: the instant is after the end of tokio's clock.
+            // If there is no such instant, the next timer is beyond the range of tokio's clock.
             let Some(at) = (next < u64::MAX).then(|| self.epoch.checked_add(at)).flatten() else {
                 return Poll::Pending;
             };
@@ -186,9 +187,10 @@ impl Driver {
     }
 }
 
-/// Warns once, on standard error, that timers which sleep in real time are used under a paused
-/// clock. tokio has no call that tells whether its clock is paused. This function infers it: a
-/// paused clock shows the same time twice while the machine's clock moves.
+/// Warns once, on standard error, if timers that sleep in real time are used while tokio's clock is
+/// paused. tokio has no function that returns whether its clock is paused. Therefore this function
+/// reads the clock twice: a paused clock shows the same time twice while the machine's clock
+/// advances.
 #[cfg(debug_assertions)]
 pub(crate) fn tell_of_paused_clock() {
     static TOLD: std::sync::Once = std::sync::Once::new();
@@ -201,7 +203,7 @@ pub(crate) fn tell_of_paused_clock() {
     }
     if time::Instant::now() == before {
         TOLD.call_once(|| {
-            // A closed standard error must not end the program.
+            // The result is ignored, because a closed standard error must not end the program.
             let _ = writeln!(
                 std::io::stderr(),
                 "tickwright-async: the clock of this tokio runtime is paused, but the timers of the process \

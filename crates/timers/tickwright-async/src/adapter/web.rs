@@ -1,4 +1,4 @@
-//! A page: one time-out of its host drives all our timers.
+//! The adapter for web pages. A single time-out of the host drives all our timers.
 
 use std::sync::{OnceLock, Weak};
 
@@ -9,14 +9,15 @@ use crate::settings::TimerSettings;
 use crate::sync::{Arc, Ordering};
 use crate::timers::Timers;
 
-/// What fires the timers of a core.
+/// Fires the timers of a core from the host's event loop.
 struct Page {
     core: Weak<Core>,
     alarm: WebAlarm,
 }
 
 impl TimerSettings {
-    /// Creates timers that the host's event loop fires. A clock that is set is ignored.
+    /// Creates timers that the host's event loop fires. If the settings have a clock, it is
+    /// ignored.
     pub(crate) fn start_or_retry(mut self) -> Timers {
         self.clock = None;
         let page = Arc::new(OnceLock::<Page>::new());
@@ -27,7 +28,7 @@ impl TimerSettings {
         let timers = self.driven(hook);
         let of = Arc::downgrade(&page);
         let alarm = WebAlarm::new(move || {
-            // The pass may drop the last timer, and the page with it.
+            // The pass can drop the last timer, and then also drops the page.
             if let Some(page) = of.upgrade() {
                 page.get().into_iter().for_each(Page::run);
             }
@@ -38,10 +39,11 @@ impl TimerSettings {
 }
 
 impl Page {
-    /// Sets the alarm to the next timer. From then on, filing an earlier timer calls the hook.
+    /// Sets the alarm to the time of the next timer. From then on, the hook is called when an
+    /// earlier timer is filed.
     fn set_alarm(&self) {
         let Some(core) = self.core.upgrade() else { return };
-        // Vacant timers hold the core.
+        // Vacant timers would keep the core alive, so they are removed.
         if core.handles.load(Ordering::Acquire) == 0 {
             core.sweep();
         }
@@ -52,7 +54,7 @@ impl Page {
     fn run(&self) {
         let Some(core) = self.core.upgrade() else { return };
         let (fired, _) = core.pass();
-        // This call resumes the panic of a waker.
+        // If a waker has panicked, this call resumes its panic.
         self.set_alarm();
         fired.end();
     }

@@ -1,6 +1,6 @@
-//! Models of the driver's sleep and of threads that file timers, in all schedules. After a lost
-//! wake-up a thread sleeps forever, because waits in a model have no time-out. loom reports this as
-//! a deadlock.
+//! Loom models of a driver that sleeps and of threads that file timers, in all schedules. If a
+//! wake-up is lost, a thread sleeps forever, because waits in a model have no time-out, and loom
+//! reports a deadlock.
 
 use tickwright::time::{Instant, Parker, Woken};
 
@@ -9,7 +9,7 @@ use crate::sync::Arc;
 
 type Alarm = Arc<Parker<SystemClock>>;
 
-/// Stand-ins: an alarm for the thread, and the earliest time for the shards.
+/// A simplified core: an alarm replaces the thread, and the earliest time replaces the shards.
 #[derive(Clone)]
 struct Scene {
     place: Arc<Place<Alarm>>,
@@ -17,7 +17,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// There is a thread already.
+    /// Creates a scene in which the thread already exists.
     fn new() -> (Self, Alarm) {
         let (place, alarm) = (Place::new(), Parker::new(SystemClock::Monotonic));
         place.call(|| Ok(alarm.clone()), |_| {}).unwrap();
@@ -37,7 +37,8 @@ impl Scene {
     }
 }
 
-/// Fails if the thread sets its alarm after the look instead of bringing it forward.
+/// Fails if the thread, after it has checked the timers, sets its alarm instead of only bringing it
+/// forward.
 #[test]
 fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     loom::model(|| {
@@ -56,7 +57,7 @@ fn a_timer_that_is_filed_during_a_look_wakes_the_thread() {
     });
 }
 
-/// Fails if the thread checks whether it is idle before it leaves its place.
+/// Fails if the thread checks whether it is idle before it leaves its place, instead of after that.
 #[test]
 fn a_thread_that_ends_against_a_timer_that_is_filed() {
     loom::model(|| {
@@ -69,5 +70,24 @@ fn a_thread_that_ends_against_a_timer_that_is_filed() {
         if !ends {
             assert_eq!(alarm.wait(), Woken::Due);
         }
+    });
+}
+
+/// Fails if the thread does not check again whether it is idle after it has returned to its place.
+#[test]
+fn a_thread_that_stays_against_a_timer_that_is_freed() {
+    loom::model(|| {
+        let (scene, alarm) = Scene::new();
+        // The timer is never due.
+        *lock(&scene.earliest) = Instant::from_nanos(u64::MAX - 1);
+        let other = scene.clone();
+        let owner = loom::thread::spawn(move || {
+            *lock(&other.earliest) = Instant::MAX;
+            other.place.call_if_any(|alarm| alarm.bring_forward(Instant::ZERO));
+        });
+        while !scene.place.leave(|| *lock(&scene.earliest) == Instant::MAX) {
+            assert_eq!(alarm.wait(), Woken::Due);
+        }
+        owner.join().unwrap();
     });
 }

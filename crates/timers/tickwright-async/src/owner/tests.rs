@@ -1,4 +1,4 @@
-//! What an owner does when its timer cannot be filed.
+//! Tests of an owner whose timer cannot be filed.
 
 use core::future::Future;
 use core::pin::pin;

@@ -10,8 +10,8 @@ use tickwright::time::VirtualHost;
 use super::*;
 use crate::{Sleep, TimerSettings, Timers, sync::lock};
 
-/// Simulates a wake-up every `every` ns that fires `timers` timers. Returns the number of wake-ups
-/// before the driver rests, or `None` if it never rests.
+/// Simulates a driver that wakes every `every` ns and then fires `timers` timers. Returns the
+/// number of wake-ups before the driver rests, or `None` if it never rests.
 fn rests_after(every: u64, timers: u64) -> Option<u64> {
     let mut load = Load::default();
     (1..=20_000).find(|at| load.note((1 << 40) + at * every, timers))
@@ -27,7 +27,7 @@ fn few_wake_ups_do_not_make_the_driver_rest() {
 
 #[test]
 fn many_wake_ups_make_the_driver_rest() {
-    // The first wake-up ends a time without timers.
+    // The first wake-up comes after a long time without timers.
     assert_eq!(rests_after(100_000, 1), Some(1251), "10,000 in a second: after 125 ms");
     assert_eq!(rests_after(20_000, 30), Some(1043), "50,000 in a second: after 21 ms");
     assert_eq!(rests_after(400_000, 1), Some(5001), "2,500 in a second: after 2 s");
@@ -52,9 +52,10 @@ fn the_driver_rests_while_there_is_load_and_no_longer() {
         load.note(now, timers)
     };
     while !pass(100_000, 1) {}
-    // 10,000 timers per second, and each pass fires three.
+    // With 10,000 timers per second, each pass fires three timers.
     assert!((0..1000).all(|_| pass(300_000, 3)));
-    // The tasks of a pass share their next tick, and each pass fires the timers of one tick.
+    // The timers of one pass are armed for the same next tick, so each pass fires the timers of one
+    // tick.
     assert!((0..1000).all(|_| pass(1_000_000, 10)));
     assert!((0..100).all(|_| pass(10_000_000, 100)), "the longest rest");
     let more = (0..).take_while(|_| pass(1_000_000, 1)).count();
@@ -63,23 +64,23 @@ fn the_driver_rests_while_there_is_load_and_no_longer() {
     assert!(!pass(500_500_000, 1), "half a second of silence ends it at once");
 }
 
-/// What a waker noted: the index of its sleep.
+/// A waker that notes the index of its sleep.
 struct Note {
     at: usize,
     woken: Arc<Mutex<Vec<usize>>>,
-    /// The waker drops this.
+    /// When the waker is called, it drops these timers.
     last: Mutex<Option<Timers>>,
 }
 
 impl Wake for Note {
     fn wake(self: Arc<Self>) {
-        // A task can hold locks while it polls, and a waker can take these locks.
+        // This lock represents a lock that a task holds while it polls and that a waker takes.
         self.woken.try_lock().expect("no poll calls the waker of another task").push(self.at);
         drop(lock(&self.last).take());
     }
 }
 
-/// Sleeps, and a driver. The clock moves to the end of each sleep of the driver.
+/// Simulates sleeps and a driver. The clock is moved to the end of each sleep of the driver.
 struct Scene {
     host: VirtualHost,
     timers: Timers,
@@ -92,7 +93,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A sleep that ends after each of these times.
+    /// Creates a scene with one sleep for each of these times.
     fn new(gather: Duration, spans: impl Iterator<Item = Duration>) -> Self {
         let host = VirtualHost::new();
         let timers = TimerSettings::new().clock(Arc::new(host.monotonic())).gather(gather).shards(1);
@@ -111,7 +112,7 @@ impl Scene {
         scene
     }
 
-    /// Adds a sleep that ends after each of these times.
+    /// Adds one sleep for each of these times.
     fn add(&mut self, spans: impl Iterator<Item = Duration>) {
         for span in spans {
             let at = self.sleeps.len();
@@ -138,14 +139,14 @@ impl Scene {
             }
             for at in woken {
                 self.late.push(now.checked_sub(self.sleeps[at].0.nanos()).expect("a timer is not early"));
-                // Each poll begins a turn of the executor, as far as its budget is concerned.
+                // Each poll is treated as the beginning of a new turn, so that the budget is full.
                 crate::coop::begin_turn();
                 assert!(self.poll(at), "{at}");
             }
         }
     }
 
-    /// Drives until nothing is left.
+    /// Runs the driver until no sleep is left.
     fn drive(&mut self) -> &mut Self {
         let core = Arc::clone(&self.timers.core);
         let mut next = core.time.start(core.next());
@@ -170,7 +171,7 @@ const fn ms(ms: u64) -> Duration {
 }
 
 const GATHER: Duration = Duration::from_micros(300);
-/// What the settings promise.
+/// The longest time that can be set, as documented.
 const LONGEST: Duration = ms(10);
 const RESOLUTION: Duration = Duration::from_nanos(1 << 14);
 
@@ -193,7 +194,7 @@ fn many_timers_are_gathered_and_their_lateness_is_bounded() {
     scene.drive();
     assert!(scene.worst() <= RESOLUTION + GATHER, "{:?}", scene.worst());
     assert!(scene.worst() > RESOLUTION);
-    // 1,251 wake-ups in the first 125 ms, then 2,917 rests in the other 875 ms.
+    // There are 1,251 wake-ups in the first 125 ms, and then 2,917 rests in the other 875 ms.
     assert!((4100..4200).contains(&scene.turns), "{}", scene.turns);
     scene.late.sort_unstable();
     assert!(scene.late[5000] < 200_000, "half of them are earlier: {}", scene.late[5000]);
@@ -219,7 +220,8 @@ fn a_rest_has_an_end_however_long_it_should_be() {
         let mut scene = Scene::new(gather, in_a_second(10_000));
         assert!(scene.drive().worst() <= RESOLUTION + LONGEST, "{gather:?}: {:?}", scene.worst());
         assert!(scene.worst() > RESOLUTION);
-        // A time without timers, then pairs of timers within a rest.
+        // First there is a time without timers. Then there are pairs of timers that are due within
+        // the length of a rest.
         scene.sleeps.clear();
         scene.late.clear();
         scene.add((0..12).map(|at| ms(600 + at / 2 * 500 + at % 2 * 3)));

@@ -1,5 +1,5 @@
-//! Tests of the timers that a thread keeps, and of drops beyond them. The counts are those of the
-//! crate's front page.
+//! Tests of the number of timers that a thread keeps, and of drops of further timers. The counts
+//! are stated on the crate's front page.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::Wake;
 use crate::{Sleep, TestClock, TimerSettings, Timers};
 
 const SLEEPS: usize = 3000;
-/// What a thread keeps of them: 1024, and the one that it has dropped last.
+/// How many of them a thread keeps: 1024, and the timer that it has dropped last.
 const KEPT: usize = 1025;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -25,7 +25,7 @@ impl Wake for Woken {
     }
 }
 
-/// Sleeps of a minute, with the task that all of them wake.
+/// Returns armed sleeps of a minute, and the task that all of them wake.
 fn armed(timers: &Timers) -> (Vec<Sleep>, Arc<Woken>) {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
@@ -41,7 +41,7 @@ fn on_a_new_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(work).join().unwrap())
 }
 
-/// Timers with one shard, exact to 8 ns.
+/// Creates timers with one shard and a resolution of 8 ns.
 fn timers_of(clock: &TestClock) -> Timers {
     clock.timers_with(TimerSettings::new().shards(1).resolution(Duration::from_nanos(8)))
 }

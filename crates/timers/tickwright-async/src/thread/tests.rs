@@ -11,11 +11,11 @@ use std::task::Wake;
 use crate::{Sleep, TimerSettings};
 
 thread_local! {
-    /// How many more starts of a driver thread fail on this thread.
+    /// How many further attempts of this thread to start a driver thread fail.
     static REFUSED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Fails as often as the test has set.
+/// Returns an error as often as the test has set.
 pub(super) fn refuse() -> std::io::Result<()> {
     let left = REFUSED.get();
     REFUSED.set(left.saturating_sub(1));
@@ -37,7 +37,7 @@ fn poll(sleep: Pin<&mut Sleep>, woken: &Arc<Woken>) -> Poll<()> {
 #[test]
 fn each_timer_tries_again_when_no_thread_was_started() {
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
-    // The first start fails, and then two starts for the timer.
+    // The first attempt to start a thread fails, and then two attempts when the timer is armed.
     REFUSED.set(3);
     let timers = TimerSettings::new().shards(1).start_or_retry();
     let mut sleep = pin!(timers.sleep(Duration::from_millis(20)));
@@ -59,8 +59,8 @@ fn a_timer_that_another_thread_filed_meanwhile_is_told_too() {
     let (first, second) = (Arc::new(Woken(AtomicUsize::new(0))), Arc::new(Woken(AtomicUsize::new(0))));
     REFUSED.set(1);
     let timers = TimerSettings::new().shards(1).start_or_retry();
-    // This is the moment after an earlier timer has released the lock and before it fails to start
-    // the thread.
+    // This is the state after the lock was released for an earlier timer, and before the attempt to
+    // start a thread for that timer fails.
     crate::sync::lock(&timers.core.shards[0].state).alarm = 0;
     let mut one = pin!(timers.sleep(Duration::from_secs(60)));
     assert!(poll(one.as_mut(), &first).is_pending());

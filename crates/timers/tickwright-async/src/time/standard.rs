@@ -1,4 +1,4 @@
-//! Conversions between instants of the standard library and our time.
+//! Conversions between instants of the standard library and times of our clock.
 
 use core::time::Duration;
 use std::sync::OnceLock;
@@ -6,8 +6,9 @@ pub use std::time::Instant;
 
 use tickwright::time::{Clock, Instant as Ours, SystemClock};
 
-/// Returns the same moment on the standard library's clock and on the machine's. The standard
-/// library's clock is read first, so that no conversion makes a deadline earlier.
+/// Returns the same moment as a time of the standard library's clock and as a time of the machine's
+/// clock. The standard library's clock is read first, so that no conversion makes a deadline
+/// earlier.
 #[inline]
 fn anchor() -> (Instant, Ours) {
     static ANCHOR: OnceLock<(Instant, Ours)> = OnceLock::new();
@@ -17,8 +18,8 @@ fn anchor() -> (Instant, Ours) {
     })
 }
 
-/// Converts our time to an instant of the standard library. If the platform has no such instant,
-/// the result is thirty years ahead.
+/// Converts a time of our clock to an instant of the standard library. If the platform cannot
+/// represent this instant, the result is thirty years ahead.
 pub(crate) fn instant(nanos: u64) -> Instant {
     let (standard, ours) = anchor();
     let ours = ours.as_nanos();
@@ -30,8 +31,8 @@ pub(crate) fn instant(nanos: u64) -> Instant {
     }
 }
 
-/// Converts an instant of the standard library to our time. The result saturates at both ends of
-/// our clock.
+/// Converts an instant of the standard library to a time of our clock. The result saturates at both
+/// ends of our clock's range.
 #[inline]
 pub(crate) fn nanos_at(at: Instant) -> u64 {
     let (standard, ours) = anchor();

@@ -1,4 +1,4 @@
-//! Wakers that count, and other helpers that the tests share.
+//! Wakers that count their calls, and other helpers for several tests.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 
 use core::future::Future;
@@ -34,12 +34,12 @@ impl Counter {
         Self { waker: Waker::from(Arc::clone(&inner)), inner }
     }
 
-    /// How often the task was woken.
+    /// Returns how often the task was woken.
     pub fn count(&self) -> usize {
         self.inner.0.load(Ordering::SeqCst)
     }
 
-    /// How many clones of the waker exist elsewhere.
+    /// Returns how many clones of the waker exist outside of the test.
     pub fn held(&self) -> usize {
         Arc::strong_count(&self.inner) - 2
     }
@@ -61,12 +61,12 @@ impl Wake for Logging {
     }
 }
 
-/// A waker that appends its number to a list.
+/// Creates a waker that appends its number to a list when it is called.
 pub fn logging(log: &Arc<Mutex<Vec<u64>>>, number: u64) -> Waker {
     Waker::from(Arc::new(Logging(Arc::clone(log), number)))
 }
 
-/// The smallest executor: its waker unparks the thread.
+/// A minimal executor, whose waker unparks the thread.
 pub struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -76,7 +76,7 @@ impl Wake for Unpark {
 }
 
 impl Unpark {
-    /// A waker that unparks this thread.
+    /// Creates a waker that unparks this thread.
     pub fn waker() -> Waker {
         Waker::from(Arc::new(Self(std::thread::current())))
     }
@@ -93,7 +93,7 @@ impl Unpark {
     }
 }
 
-/// How many driver threads this process has.
+/// Returns how many driver threads this process has.
 #[cfg(target_os = "linux")]
 pub fn driver_threads() -> usize {
     let names = std::fs::read_dir("/proc/self/task")

@@ -1,4 +1,4 @@
-//! Delay queues: what comes out and when, and what wakes the task.
+//! Tests of delay queues: which values come out and when, and what wakes the task.
 
 mod keys;
 
@@ -24,7 +24,7 @@ crate::behaviours! {
         a_queue_of_years_goes_on
 }
 
-/// A queue, and the task that waits for it.
+/// A queue and the task that waits for its values.
 struct Line<'a> {
     scene: &'a Scene,
     task: Task<'a>,
@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
         self.queue.try_remove(key).map(|removed| removed.into_inner())
     }
 
-    /// An instant that has passed.
+    /// Returns an instant that has passed.
     fn past(&self) -> Instant {
         self.scene.at(0) - Duration::from_millis(100)
     }
@@ -59,8 +59,8 @@ impl<'a> Line<'a> {
         self.task.pending(pin!(poll_fn(|cx| self.queue.poll_expired(cx))));
     }
 
-    /// Requires that nothing is due. After a removal or a reset the queue knows only a lower bound
-    /// of its next deadline. So the task may have been woken too early.
+    /// Requires that no value is due. After a removal or a reset, the queue has only a lower bound
+    /// of its next deadline, so the task is possibly woken too early.
     #[track_caller]
     fn still_pending(&mut self) {
         self.pending();
@@ -185,7 +185,7 @@ fn a_reset_moves_a_value_to_and_fro(scene: &Scene) {
     line.task.woken();
     line.takes("egg");
     line.ends();
-    // Twice, each time to an earlier instant, without a poll in between.
+    // The value is moved twice to an earlier instant, without a poll in between.
     let key = line.insert("tea", 200);
     line.pending();
     scene.advance(3);

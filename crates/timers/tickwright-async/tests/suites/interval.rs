@@ -1,4 +1,4 @@
-//! Intervals: the policies for missed ticks, the resets, and the shortest and longest periods.
+//! Tests of intervals: the policies for missed ticks, resets, and the shortest and longest periods.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -18,7 +18,7 @@ crate::behaviours! {
     virtual_time:
 }
 
-/// An interval of 30 units, and the task that waits for it.
+/// An interval of 30 units and the task that waits for its ticks.
 struct Beat<'a> {
     scene: &'a Scene,
     task: Task<'a>,
@@ -38,7 +38,7 @@ impl<'a> Beat<'a> {
         beat
     }
 
-    /// Advances by `span`. Requires that exactly these ticks are ready.
+    /// Advances the clock by `span`, and requires that exactly these ticks are ready.
     #[track_caller]
     fn expect(&mut self, span: u32, ticks: &[u128]) {
         self.scene.advance(span);
@@ -135,7 +135,7 @@ fn reset_at_sets_the_next_tick(scene: &Scene) {
     beat.interval.reset_at(scene.at(14));
     beat.expect(3, &[]);
     beat.expect(1, &[14]);
-    // Later than a period.
+    // The next tick is more than a period away.
     beat.interval.reset_at(scene.at(114));
     beat.expect(30, &[]);
     beat.expect(30, &[]);
@@ -183,7 +183,7 @@ fn a_tick_that_is_there_registers_no_waker(scene: &Scene) {
     scene.advance(25);
     task.asleep();
     task.pending(pin!(poll_fn(|cx| {
-        // A task that takes a tick, and waits for something else.
+        // The task takes a tick, and then waits for another event.
         assert!(interval.poll_tick(cx).is_ready());
         Poll::<()>::Pending
     })));

@@ -1,9 +1,9 @@
-//! The behaviours that the suites of tokio's timers and of its `DelayQueue` check, in our words and
-//! for each driver. `table.txt` lists the test for each behaviour.
+//! Tests of the behaviors that the test suites of tokio's timers and of its `DelayQueue` check. The
+//! tests are our own, and run with each driver. `table.txt` lists the test for each behavior.
 //!
-//! A behaviour is a function that takes a [`Scene`](scene::Scene), which hides the driver. The
-//! macro `behaviours` makes a test of it for each driver, so a failure has the driver in its name:
-//! `sleep::thread::an_earlier_deadline_counts`.
+//! A behavior is a function with a [`Scene`](scene::Scene) as argument, which hides the driver. The
+//! macro `behaviours` defines a test of the behavior for each driver, so the name of a failed test
+//! contains the driver, for example `sleep::thread::an_earlier_deadline_counts`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,8 +16,8 @@ mod sleep;
 mod table;
 mod timeout;
 
-/// Makes the tests of the behaviours that are listed. Behaviours of the second list advance the
-/// clock by more than a test can wait for, or compare times exactly. They do not run on the driver
+/// Defines the tests of the listed behaviors. The behaviors of the second list advance the clock by
+/// more time than a test can wait, or compare times exactly. They are not tested with the driver
 /// thread.
 macro_rules! behaviours {
     (every_driver: $($any:ident),+; virtual_time: $($moved:ident),*) => {

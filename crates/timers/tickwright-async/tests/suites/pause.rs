@@ -1,4 +1,4 @@
-//! Clocks that are moved: how far they go, when, and what they fire.
+//! Tests of clocks that are moved: how far and when they move, and which timers fire.
 
 use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};

@@ -1,5 +1,5 @@
-//! Timers beside executors: tasks of tokio's runtimes on our timers, timers of several drivers, and
-//! timers without a runtime.
+//! Tests of timers with executors: tasks of tokio's runtimes that use our timers, timers of several
+//! drivers, and timers without a runtime.
 
 use core::cell::Cell;
 use core::future::{Future, pending, poll_fn};
@@ -22,7 +22,7 @@ crate::behaviours! {
 
 fn a_task_that_wakes_itself_lets_the_timers_fire(scene: &Scene) {
     if !scene.is_real() {
-        // A virtual clock stands still while a task is ready, so the task moves it.
+        // A virtual clock stands still while a task is ready, so the task moves the clock itself.
         let task = scene.task();
         let mut sleep = pin!(scene.timers.sleep(scene.span(10)));
         for _ in 0..10 {
@@ -64,13 +64,13 @@ fn a_timeout_that_nobody_completes_ends(scene: &Scene) {
     assert!(scene.timers.now() >= start + scene.span(10));
 }
 
-/// Runtimes of tokio, by the clock of the machine.
+/// Returns tokio runtimes with the clock of the machine.
 fn runtimes() -> [Runtime; 3] {
     let several = |workers| Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap();
     [Builder::new_current_thread().enable_all().build().unwrap(), several(1), several(4)]
 }
 
-/// Returns timers that tasks of a runtime may use. The caller has entered the runtime.
+/// Returns all kinds of timers that tasks of a runtime can use. The caller has entered the runtime.
 fn timers_of_all_kinds() -> Vec<Timers> {
     vec![
         Timers::new().unwrap(),
@@ -168,13 +168,14 @@ fn without_a_runtime_the_timers_of_the_process_serve() {
         tickwright_async::interval(Duration::ZERO).tick().await;
         tickwright_async::interval_at(deadline, Duration::ZERO).tick().await;
     });
-    // A runtime of tokio without its timer has ours.
+    // A tokio runtime whose time driver is not enabled can use our timers.
     let runtime = Builder::new_current_thread().build().unwrap();
     let given_up = runtime.block_on(async { tickwright_async::timeout(ms(1), pending::<()>()).await });
     assert!(given_up.is_err());
 }
 
-/// A future that never has to wait still reaches its deadline: tokio makes it yield.
+/// A future that never has to wait is still cancelled at its deadline, because tokio makes it
+/// yield.
 #[test]
 fn a_future_that_is_always_busy_is_given_up() {
     use tokio::io::AsyncReadExt;
@@ -193,7 +194,8 @@ fn a_future_that_is_always_busy_is_given_up() {
     }
 }
 
-/// A sleep whose runtime has ended stays pending, and nothing wakes its task. It does not panic.
+/// A sleep whose runtime has ended stays pending, its task is not woken, and its poll does not
+/// panic.
 #[cfg(feature = "tokio")]
 #[test]
 fn a_sleep_of_a_runtime_that_has_ended_is_pending() {
@@ -209,8 +211,8 @@ fn a_sleep_of_a_runtime_that_has_ended_is_pending() {
     assert_eq!(timers.report().live, 2);
 }
 
-/// tokio's own tests of its paused clock do this with a socket: the clock stands still until the
-/// socket was read.
+/// As in tokio's own tests of its paused clock, a datagram is waiting at a socket. The clock must
+/// stand still until the datagram was read.
 #[cfg(all(unix, feature = "tokio"))]
 #[test]
 fn a_paused_clock_waits_for_a_datagram_that_is_there() {

@@ -1,12 +1,12 @@
-//! A scene: timers and their clock, the same for each driver.
+//! A scene: timers and their clock, with the same interface for each driver.
 //!
-//! Three drivers have a virtual clock: it moves when the scene advances it, and each look is exact.
-//! The driver thread goes by the clock of the machine:
+//! Three drivers have a virtual clock, which moves only when the scene advances it, so each check
+//! is exact. The driver thread uses the clock of the machine, with two consequences:
 //!
-//! - The scene waits for a wake-up that must come. If it does not come within [`PATIENCE`], it is
-//!   lost.
-//! - A test may look too late to see that a timer is still pending. Such a look proves nothing, so
-//!   the scene runs the behaviour again with a longer unit of time.
+//! - The scene waits for a wake-up that must come. If the wake-up does not come within
+//!   [`PATIENCE`], the test fails.
+//! - A test can be too late to see that a timer is still pending. Such a check proves nothing, so
+//!   the scene runs the behavior again with a longer unit of time.
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
 mod callers_loop;
@@ -29,32 +29,34 @@ pub use task::Task;
 use crate::common::Unpark;
 use callers_loop::CallersLoop;
 
-/// A wake-up comes within this time, however busy the machine is.
+/// A wake-up that is not lost comes within this time, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The unit of time of the first run by the clock of the machine. It doubles with each run.
+/// The unit of time in the first run with the clock of the machine. It is doubled for each further
+/// run.
 const UNIT: Duration = Duration::from_micros(500);
 
-/// How often a behaviour is run at most.
+/// The largest number of runs of a behavior.
 const PLAYS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Under a `TestClock`.
+    /// The timers of a `TestClock`.
     TestClock,
-    /// A loop of the caller calls `run`, and sleeps for `poll_timeout`.
+    /// The caller's loop calls `run`, and sleeps for `poll_timeout`.
     Driven,
-    /// One sleep of tokio, whose clock is paused.
+    /// A single sleep of tokio, whose clock is paused.
     #[cfg(feature = "tokio")]
     Tokio,
-    /// A thread, by the clock of the machine.
+    /// A thread with the clock of the machine.
     Thread,
 }
 
 enum Driver {
     TestClock(TestClock),
     Driven(CallersLoop),
-    /// The thread has entered the runtime: outside of it tokio shows the time of the machine.
+    /// The runtime, which the thread has entered, because outside of a runtime tokio uses the time
+    /// of the machine.
     #[cfg(feature = "tokio")]
     Tokio(Rc<tokio::runtime::Runtime>),
     Thread,
@@ -63,7 +65,7 @@ enum Driver {
 /// The panic payload of a run that proves nothing, because the machine was late.
 struct Late;
 
-/// Runs a behaviour, and runs it again if the machine was too late to see it.
+/// Runs a behavior, and runs it again if the machine was too late for one of its checks.
 pub fn play(kind: Kind, behaviour: fn(&Scene)) {
     for number in 0..PLAYS {
         let unit = if kind == Kind::Thread { UNIT * 2_u32.pow(number) } else { Duration::from_millis(1) };
@@ -94,7 +96,7 @@ pub struct Scene {
     unit: Duration,
     /// How far the scene has advanced.
     elapsed: Cell<Duration>,
-    /// Whether a look came later than the scene's time.
+    /// Whether a check came later than the scene's time.
     is_late: Cell<bool>,
 }
 
@@ -128,7 +130,8 @@ impl Scene {
         Self { timers, kind, driver, start, unit, elapsed, is_late }
     }
 
-    /// Makes other timers, with a driver of the same kind. On tokio they share the runtime.
+    /// Creates another scene with a driver of the same kind. With tokio, both scenes share the
+    /// runtime.
     pub fn another(&self) -> Self {
         match &self.driver {
             #[cfg(feature = "tokio")]
@@ -137,32 +140,32 @@ impl Scene {
         }
     }
 
-    /// Whether the clock moves without the scene.
+    /// Returns whether the clock advances by itself.
     pub fn is_real(&self) -> bool {
         self.kind == Kind::Thread
     }
 
-    /// `n` units: milliseconds, if the clock is virtual.
+    /// Returns a duration of `n` units. A unit is a millisecond if the clock is virtual.
     pub fn span(&self, n: u32) -> Duration {
         self.unit * n
     }
 
-    /// The instant `n` units after the start.
+    /// Returns the instant `n` units after the start.
     pub fn at(&self, n: u32) -> Instant {
         self.start + self.span(n)
     }
 
-    /// The instant `n` units after the scene's present time.
+    /// Returns the instant `n` units after the scene's current time.
     pub fn ahead(&self, n: u32) -> Instant {
         self.start + self.elapsed.get() + self.span(n)
     }
 
-    /// How many units after the start an instant is, rounded down.
+    /// Returns how many units after the start an instant is, rounded down.
     pub fn units(&self, at: Instant) -> u128 {
         at.duration_since(self.start).as_nanos() / self.unit.as_nanos()
     }
 
-    /// Advances by `n` units, and fires due timers on the way.
+    /// Advances the clock by `n` units, and fires the timers that come due on the way.
     pub fn advance(&self, n: u32) {
         self.advance_by(self.span(n));
     }
@@ -188,7 +191,7 @@ impl Scene {
         }
     }
 
-    /// Lets the driver finish the work that it was called for.
+    /// Lets the driver do the work for which it was called.
     pub fn settle(&self) {
         match &self.driver {
             Driver::TestClock(clock) => clock.advance(Duration::ZERO),
@@ -199,7 +202,8 @@ impl Scene {
         }
     }
 
-    /// Runs a future with the timers of the scene entered. A virtual clock moves by itself.
+    /// Enters the timers of the scene and runs a future. During the call, a virtual clock moves by
+    /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _entered = self.timers.enter();
         let output = match &self.driver {
@@ -213,7 +217,8 @@ impl Scene {
         output
     }
 
-    /// Whether something has happened. With the clock of the machine this call waits for it.
+    /// Returns whether an event has happened. With the clock of the machine, this call waits for
+    /// the event.
     pub fn comes(&self, mut has_come: impl FnMut() -> bool) -> bool {
         self.settle();
         let began = Instant::now();
@@ -226,7 +231,7 @@ impl Scene {
         true
     }
 
-    /// Fails, unless `holds` or the look came too late.
+    /// Fails if `holds` is false, unless the check came too late.
     #[track_caller]
     pub fn require(&self, holds: bool, what: &str) {
         let is_late = self.is_real() && self.timers.now() >= self.ahead(1);
@@ -237,13 +242,13 @@ impl Scene {
         assert!(holds, "{:?}, {} units from the start: {what}", self.kind, self.units(self.ahead(0)));
     }
 
-    /// A task of this scene.
+    /// Creates a task of this scene.
     pub fn task(&self) -> Task<'_> {
         Task::new(self)
     }
 }
 
-/// Settings by which a virtual clock is exact.
+/// Returns settings with which timers are exact under a virtual clock.
 fn exact() -> TimerSettings {
     TimerSettings::new().resolution(Duration::from_nanos(8))
 }

@@ -1,4 +1,4 @@
-//! Sleeps: when they end, moves, drops, and wakers that use them.
+//! Tests of sleeps: when they end, moved deadlines, drops, and wakers that use sleeps.
 
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
@@ -83,7 +83,7 @@ fn a_fraction_of_a_millisecond_counts(scene: &Scene) {
         let deadline = scene.timers.now() + millisecond + Duration::from_nanos(1);
         scene.block_on(scene.timers.sleep_until(deadline));
         let late = scene.timers.now().checked_duration_since(deadline).expect("not early");
-        // tokio sleeps to the next millisecond.
+        // tokio rounds a sleep up to the next millisecond.
         assert!(scene.is_real() || late < millisecond, "{late:?}");
     }
 }

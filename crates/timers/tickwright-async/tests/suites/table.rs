@@ -1,4 +1,4 @@
-//! Checks `table.txt`: each test that it names exists.
+//! Checks that each test that `table.txt` names exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const TABLE: &str = include_str!("table.txt");
 
-/// The names of the tests and behaviours in a folder and its subfolders.
+/// Collects the names of the tests and behaviors in a folder and its subfolders.
 fn tests(folder: &Path, names: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -17,7 +17,8 @@ fn tests(folder: &Path, names: &mut BTreeSet<String>) {
             for line in fs::read_to_string(&path).unwrap().lines() {
                 let words = line.trim_start_matches("async ");
                 if let Some((name, arguments)) = words.strip_prefix("fn ").and_then(|f| f.split_once('(')) {
-                    // An unused behaviour does not pass clippy: it is dead code.
+                    // A behavior without a test is not a problem here, because clippy reports it as
+                    // dead code.
                     if is_test || arguments.starts_with("scene: &Scene)") {
                         names.insert(name.to_string());
                     }
@@ -30,7 +31,7 @@ fn tests(folder: &Path, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Rows of a part of the table as (theirs, ours).
+/// Returns the rows of one part of the table as pairs: the test of tokio, and our test.
 fn rows(part: &str) -> impl Iterator<Item = (&str, &str)> {
     let rows = part.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
     rows.map(|row| row.split_once(": ").unwrap_or_else(|| panic!("table.txt: a colon is missing: {row}")))
@@ -48,7 +49,7 @@ fn each_test_that_the_table_names_exists() {
             assert!(!why.is_empty(), "{theirs}: say why it does not apply");
             continue;
         }
-        // The text after a semicolon is about their tests.
+        // The text after a semicolon is a remark about tokio's test.
         let ours = ours.split(';').next().unwrap_or_default();
         for name in ours.split(", ") {
             assert!(names.contains(name), "table.txt, {theirs}: there is no test `{name}`");

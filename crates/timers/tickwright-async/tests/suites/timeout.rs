@@ -1,4 +1,4 @@
-//! Time-outs and slots.
+//! Tests of time-outs and slots.
 
 use core::cell::{Cell, RefCell};
 use core::future::{Future, pending, poll_fn, ready};
@@ -17,7 +17,7 @@ crate::behaviours! {
     virtual_time: the_longest_duration_outlasts_a_decade
 }
 
-/// A future that is ready once the test opens it.
+/// A future that becomes ready when the test opens it.
 #[derive(Default)]
 struct Gate {
     is_open: Cell<bool>,

@@ -1,4 +1,5 @@
-//! Hook storage: nodes live inside the caller's own structs, and nothing is ever allocated.
+//! Hook storage: nodes are part of the caller's own structs, and the queue allocates nothing for
+//! them.
 //!
 //! # Layout
 //! ```text
@@ -6,12 +7,13 @@
 //!                          ^ HookPtr: a pointer to the T-free prefix, made from the whole Timer
 //! ```
 //! A node's `owner` word names the queue that owns the node. The word is the queue's identity, or 0
-//! while no queue owns the node. Its top bit is set if the node was inserted pinned. A queue writes
-//! a record only while the owner word names the queue and the queue is borrowed mutably. One
-//! compare-exchange therefore claims a node, one store releases it, and threads can share timers.
+//! while no queue owns the node. The word's top bit is set if the node was inserted by
+//! `insert_pinned`. A queue writes a node's record only while the owner word names the queue and
+//! the queue is borrowed mutably. One compare-exchange claims a node and one store releases it, so
+//! threads can share timers.
 //!
-//! This file and the hooks of `tickwright-nodes` hold all pointer code of queues. `UNSAFE.md` lists
-//! each block with the test that guards it.
+//! This file and the hooks of `tickwright-nodes` contain all pointer code of queues. `UNSAFE.md`
+//! lists each unsafe block with the test that guards it.
 
 #[cfg(feature = "alloc")]
 use alloc::collections::TryReserveError;
@@ -31,7 +33,7 @@ use crate::queue::{Driven, Queue};
 use crate::structure::sorted;
 use crate::structure::{Discipline, Family, Handle, Ordered};
 
-/// The kind of hook that a timer has in queues of family `F`.
+/// The kind of hook in a timer for queues of family `F`.
 #[derive(Debug)]
 pub struct InQueue<F>(PhantomData<fn() -> F>);
 
@@ -48,18 +50,18 @@ pub type HookPtr<F> = hook::HookPtr<InQueue<F>>;
 
 /// A node with a payload: embed it in your own struct, or use it by itself.
 ///
-/// A queue delivers `&Timer`. To reach a struct around a timer, let the payload be that struct, or
-/// let the payload name it. The payload is shared while the timer is pending: only atomics and
-/// cells in it can change.
+/// A queue delivers `&Timer`. To get from a delivered timer to your struct, make the struct the
+/// payload, or store a reference to the struct in the payload. While the timer is pending, the
+/// payload is shared, so only its atomics and cells can change.
 ///
-/// A timer is `!Unpin`, because a queue points at the timer while it is pending. A scoped insert
-/// borrows the timer for as long as the queue lives. A timer that was inserted pinned aborts the
-/// process when it is dropped while pending.
+/// A timer is `!Unpin`, because a queue holds a pointer to the timer while the timer is pending.
+/// `insert` borrows the timer for as long as the queue exists. If a timer was inserted by
+/// `insert_pinned`, dropping it while it is pending aborts the process.
 ///
-/// A queue has one payload type. If that type is an enum whose variants refer to the struct around
-/// the timer, one struct can have two timers, and two kinds of struct can share a queue. (A struct
-/// that is not a static cannot refer to itself while it is built: let the payload be an index or an
-/// id.)
+/// A queue has one payload type. That type can be an enum whose variants refer to the struct that
+/// contains the timer. In this way a struct can have two timers, and two kinds of structs can share
+/// a queue. (A struct that is not a static cannot refer to itself while it is created. In that case
+/// use an index or an id as the payload.)
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -124,22 +126,22 @@ pub struct Timer<F: Family, T> {
 
 impl<F: Family, T> Timer<F, T> {
     const_unless_loom! {
-        /// Creates a node that is in no queue.
+        /// Creates a node that is not in a queue.
         #[must_use]
         pub const fn new(payload: T) -> Self {
             Self { hook: Hook::new(), payload }
         }
     }
 
-    /// Returns whether the timer is pending in a queue. It stays true forever if that queue was
-    /// forgotten (`core::mem::forget`).
+    /// Returns whether the timer is pending in a queue. If that queue was forgotten
+    /// (`core::mem::forget`), the result is true forever.
     #[must_use]
     pub fn is_linked(&self) -> bool {
         self.hook.is_linked()
     }
 
-    /// Returns the payload. A timer that is pending is borrowed by its queue and cannot be moved
-    /// here.
+    /// Returns the payload. A pending timer cannot be passed to this function, because its queue
+    /// borrows it.
     #[must_use]
     pub fn into_payload(self) -> T {
         let Self { hook: _, payload } = self;
@@ -148,8 +150,8 @@ impl<F: Family, T> Timer<F, T> {
 
     #[inline]
     fn pointer(&self) -> HookPtr<F> {
-        // The pointer is derived from the whole object, so that the payload can be reached through
-        // it again.
+        // The pointer is derived from a reference to the whole timer, so that the payload can be
+        // reached through the pointer.
         HookPtr::new(NonNull::from(self).cast::<Hook<InQueue<F>>>())
     }
 }
@@ -164,13 +166,13 @@ impl<F: Family, T: fmt::Debug> fmt::Debug for Timer<F, T> {
     }
 }
 
-/// A reference to a caller-owned node: the key of a [`HookQueue`]. Two references are equal when
-/// they refer to the same node. `TimerRef::from(&timer)` creates a key, so the caller need not keep
-/// one.
+/// A reference to a caller-owned node, used as the key in a [`HookQueue`]. Two references are equal
+/// when they refer to the same node. `TimerRef::from(&timer)` creates a key, so the caller need not
+/// store keys.
 pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 
 /// A timer queue over nodes that the caller owns: family `F` over hook storage. A constant
-/// expression can create it, so it can be a static.
+/// expression can create the queue, so it can be a static.
 ///
 /// ```
 /// use tickwright_core::{HookQueue, RbTreeCached, Reject, Timer};
@@ -184,8 +186,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// # Ok::<(), Reject>(())
 /// ```
 ///
-/// A queue and its nodes can be statics. In firmware, code that masks the timer interrupt replaces
-/// the lock:
+/// A queue and its nodes can be statics. In this example a lock protects the queue. In firmware,
+/// code that masks the timer interrupt takes the place of the lock:
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -209,18 +211,19 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// | a node is inserted twice | `AlreadyLinked` | `AlreadyLinked` |
 /// | a node is offered to another queue | `WrongQueue` | `WrongQueue` |
 /// | the queue is dropped | its nodes are unlinked | its nodes are unlinked |
-/// | the queue is forgotten | its nodes stay marked as linked | the same, and dropping one aborts |
+/// | the queue is forgotten | its nodes stay marked as linked | the same; dropping a node aborts |
 ///
 /// The nodes of a queue that was forgotten (`mem::forget`) cannot be inserted into any queue again.
 ///
-/// `insert_pinned` is for objects that are freed before the queue: the caller promises that all
-/// references to a timer end before it is dropped. `remove` and `reschedule` take the timer itself,
-/// and return [`KeyError::Stale`] for a timer that has fired or was cancelled.
+/// `insert_pinned` is for objects that are freed before the queue is dropped: the caller promises
+/// that all references to a timer end before the timer is dropped. `remove` and `reschedule` take
+/// the timer itself as the key, and return [`KeyError::Stale`] for a timer that has fired or was
+/// cancelled.
 ///
 /// Threads can share timers, although only one thread at a time uses a queue: a queue claims a
 /// timer by one compare-exchange and releases it by one store.
 ///
-/// The compiler rejects a linked node that is dropped before its queue:
+/// The compiler rejects a program that drops a linked node before its queue:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -232,7 +235,7 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// The compiler also rejects a linked node that moves:
+/// The compiler also rejects a program that moves a linked node:
 ///
 /// ```compile_fail,E0505
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -244,8 +247,8 @@ pub type TimerRef<'a, F, T> = ByRef<'a, Timer<F, T>>;
 /// queue.pop_expired(1);
 /// ```
 ///
-/// It also rejects a linked node that is declared after its queue, because the node would be
-/// dropped first:
+/// The compiler also rejects a program that declares a linked node after its queue, because the
+/// node would be dropped before the queue:
 ///
 /// ```compile_fail,E0597
 /// use tickwright_core::{HookQueue, SortedList, Timer};
@@ -281,7 +284,7 @@ pub type HookQueue<'a, F, T> = Queue<Hooks<'a, F, T>>;
 pub struct Hooks<'a, F: Family, T> {
     pub(crate) order: F::Of<HookPtr<F>>,
     nodes: HookNodes<InQueue<F>>,
-    /// 0 until the first insert.
+    /// The queue's identity, or 0 until the first insert.
     id: u32,
     now: Tick,
     len: usize,
@@ -299,17 +302,17 @@ unsafe impl<F: Family, T: Sync> Send for Hooks<'_, F, T> where InQueue<F>: Share
 unsafe impl<F: Family, T: Sync> Sync for Hooks<'_, F, T> where InQueue<F>: Shareable {}
 
 impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
-    /// On a target where a queue cannot draw an identity, a program that creates a queue does not
-    /// compile.
+    /// This constant does not compile in a program that creates a queue on a target where queues
+    /// cannot draw an identity.
     const DRAWS_AN_IDENTITY: () = assert!(
         hook::IDENTITIES_ARE_DRAWN,
         "this target has no compare-exchange: enable the feature `critical-section` of `tickwright-core`, \
          or make the queue by `HookQueue::with_identity`"
     );
 
-    /// Creates an empty queue. The queue takes an identity at its first insert. On targets without
-    /// compare-exchange, `new` needs the feature `critical-section`; without it the call does not
-    /// compile. On those targets, [`with_identity`](Self::with_identity) works without the feature.
+    /// Creates an empty queue. The queue draws its identity at its first insert. On targets without
+    /// compare-exchange, a call of `new` compiles only with the feature `critical-section`. On
+    /// those targets, [`with_identity`](Self::with_identity) works without the feature.
     ///
     /// The queue is all zeros, so a static queue lies in `.bss` and takes no flash.
     #[must_use]
@@ -335,17 +338,17 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Self { store }
     }
 
-    /// Creates an empty queue with an identity that the caller chooses; only its lower 31 bits
-    /// count.
+    /// Creates an empty queue with an identity that the caller chooses. Only the lower 31 bits of
+    /// `id` are used.
     ///
     /// The identity is not zero, so a static queue lies in `.data` and takes its size both in RAM
-    /// and in flash: 11 KiB of each for a [`Wheel`](crate::Wheel) on 32-bit targets. A static queue
-    /// created by [`new`](Self::new) takes no flash.
+    /// and in flash. A [`Wheel`](crate::Wheel) on 32-bit targets, for example, takes 11 KiB of
+    /// each. A static queue created by [`new`](Self::new) takes no flash.
     ///
     /// # Safety
-    /// 1. No other queue over family `F` has the same lower 31 bits at any time, whether the caller
-    ///    or the queue chose them. (Queues that choose their own identities start at 1, so choose
-    ///    yours from the top.)
+    /// 1. No other queue over family `F` ever has an identity with the same lower 31 bits, whether
+    ///    that queue drew the identity or a caller chose it. (Queues draw identities from 1
+    ///    upwards, so choose yours from 2^31 - 1 downwards.)
     /// 2. The lower 31 bits are not all 0.
     #[must_use]
     pub const unsafe fn with_identity(id: NonZeroU32) -> Self {
@@ -356,8 +359,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
 
     /// Performs one step of an advance, for a caller that uses the queue between two deliveries.
     /// The step removes one due timer, if there is one. Each node that moves inside the structure
-    /// costs one unit of `budget`, and so does the delivered node. When `budget` is used up, only
-    /// `now` advances. Clauses 15 and 16 hold for all steps together.
+    /// uses one unit of `budget`, and so does the delivered node. If `budget` is 0, only `now`
+    /// advances. Clauses 15 and 16 hold for all steps of an advance together.
     pub fn pop_expired_within(
         &mut self,
         now: Tick,
@@ -369,18 +372,18 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Makes room for `additional` more timers in families with a buffer of their own (growing
-    /// heaps).
+    /// Makes room for `additional` more timers in families that have a growing buffer, such as
+    /// heaps.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
-    /// lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound does
+    /// not allow this many.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.order.reserve(self.store.len, additional)
     }
 
-    /// Inserts a timer whose lifetime the compiler cannot see. A granular queue needs the time too:
-    /// see [`insert_pinned_at`](Self::insert_pinned_at).
+    /// Inserts a timer whose lifetime the compiler cannot see. A granular queue also needs the
+    /// current time: see [`insert_pinned_at`](Self::insert_pinned_at).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -406,15 +409,15 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
     /// As [`insert_at`](Self::insert_at).
     ///
     /// # Safety
-    /// Every reference to the timer that this queue returns has the lifetime `'a`. Such references
-    /// are keys, and the results of delivery, removal, `peek`, `second` and iteration. The caller
-    /// makes sure that no such reference is used after the timer is dropped or freed. In
-    /// particular:
-    /// 1. the timer is not freed inside a sink or closure that receives it, because an argument
-    ///    counts as in use until the call returns. Free the timer in a loop over
+    /// Every reference to the timer that this queue returns has the lifetime `'a`. The queue
+    /// returns such references as keys, and as results of delivery, removal, `peek`, `second` and
+    /// iteration. The caller must ensure that no such reference is used after the timer is dropped
+    /// or freed. In particular:
+    /// 1. A sink or closure that receives the timer must not free it, because an argument counts as
+    ///    in use until the call returns. Free the timer in a loop over
     ///    [`pop_expired`](Self::pop_expired);
-    /// 2. another thread must not free the timer because [`Timer::is_linked`] turned false there:
-    ///    the call that unlinks the timer has to return first.
+    /// 2. Another thread that sees [`Timer::is_linked`] become false must not free the timer until
+    ///    the call that unlinks the timer has returned.
     ///
     /// The caller need not remove the timer before it is dropped, because the drop of a pending
     /// timer aborts the process.
@@ -436,8 +439,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         self.store.order.in_order(&self.store.nodes).filter_map(|p| self.pending(p))
     }
 
-    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// Iterates over all pending timers in the order of delivery, in any structure: by expiry, and
+    /// with equal expiry by arrival. The queue does not change. The call takes O(n log n), and
     /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// # Errors
@@ -450,7 +453,8 @@ impl<'a, F: Family, T> Queue<Hooks<'a, F, T>> {
         Ok(nodes.filter_map(|p| self.pending(p)))
     }
 
-    /// Calls `visit` with each pending timer, in any order. O(n), in wheels O(n + slots).
+    /// Calls `visit` with each pending timer, in any order. The call takes O(n), and in wheels
+    /// O(n + buckets).
     pub fn for_each(&self, mut visit: impl FnMut(Pending<TimerRef<'a, F, T>>)) {
         self.store.order.for_each(&self.store.nodes, |p| {
             if let Some(pending) = self.pending(p) {
@@ -513,8 +517,8 @@ impl<'a, F: Family, T> Hooks<'a, F, T> {
         Ok(self.id)
     }
 
-    /// Marks the hook of `timer` as linked in this queue, once the structure has room for it. The
-    /// caller links it.
+    /// Makes room in the structure, and then marks the hook of `timer` as linked in this queue. The
+    /// caller must link the hook.
     #[inline]
     fn claim(
         &mut self,
@@ -522,8 +526,8 @@ impl<'a, F: Family, T> Hooks<'a, F, T> {
         pinned: u32,
     ) -> Result<(HookPtr<F>, TimerRef<'a, F, T>), Reject> {
         let id = self.identity()?;
-        // Make room first: a reserve that panicked after the claim would leave a node that is
-        // marked but not linked.
+        // Room is made first, because a reserve that panicked after the claim would leave a node
+        // that is marked but not linked.
         let room = self.order.reserve(self.len, 1);
         // SAFETY: 1. `id` is this queue's, which links the node or releases it below.
         unsafe { timer.hook.claim(id, pinned) }?;
@@ -624,7 +628,7 @@ impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
         Some((timer, timer.get()))
     }
 
-    /// An idle timer is in no queue.
+    /// Always `None`, because an idle timer of a hook queue is not in any queue.
     fn give_back_idle(&mut self, _: TimerRef<'a, F, T>) -> Option<&'a Timer<F, T>> {
         None
     }
@@ -640,9 +644,9 @@ impl<'a, F: Family, T> Store for Hooks<'a, F, T> {
     }
 
     fn give_back_all(&mut self) {
-        // Unlink one node at a time through the algorithm: another queue, on another thread, can
-        // claim a node as soon as it is released. That queue then writes the node's links, so this
-        // queue must not need them any more.
+        // The structure unlinks one node at a time, because another queue, on another thread, can
+        // claim a node as soon as the node is released. That queue then writes the node's links, so
+        // this queue must not need these links after the release.
         while let Some(p) = self.order.take_any(&mut self.nodes) {
             self.give_back(p);
         }

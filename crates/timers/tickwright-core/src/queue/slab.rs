@@ -1,11 +1,11 @@
 //! Slab storage: the queue owns the payloads and returns keys with generations to name them. The
-//! queue allocates slots as it grows ([`SlabQueue`]), or has a fixed number of slots inside
-//! ([`InlineQueue`]). The file has safe code only.
+//! queue allocates slots as it grows ([`SlabQueue`]), or contains a fixed number of slots
+//! ([`InlineQueue`]). The file has no unsafe code.
 //!
-//! Records and payloads lie in an [`arena`](tickwright_nodes::arena). The family's
-//! [`layout`](crate::layout) decides whether a record lies beside its payload or apart from it. A
-//! slot that has used up its 2^31 - 1 generations is retired (clause 11), so no key is ever valid
-//! twice.
+//! Records and payloads are in an [`arena`](tickwright_nodes::arena). The family's
+//! [`layout`](crate::layout) decides whether a record is adjacent to its payload or in another
+//! array. A slot that has used up its 2^31 - 1 generations is retired (clause 11), so a stale key
+//! never becomes valid again.
 
 #![forbid(unsafe_code)]
 
@@ -26,23 +26,23 @@ use crate::queue::{Driven, Queue};
 use crate::structure::sorted;
 use crate::structure::{Discipline, Due, Family, Nodes, Ordered};
 
-/// Names one timer of a [`SlabQueue`]. A key takes eight bytes; an optional key takes no more. The
-/// key is stale forever once its timer has left the queue. A key is valid only in its own queue: in
-/// another queue it is stale or names another timer.
+/// Names one timer of a [`SlabQueue`]. A key takes eight bytes, and so does an `Option<Key>`. When
+/// its timer has left the queue, the key is stale forever. A key is valid only in the queue that
+/// returned it. In another queue the key is stale or names another timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(SlotId);
 
 impl Key {
-    /// Returns the key as a number that is never 0, for C programs, traces and the data word of
-    /// epoll.
+    /// Returns the key as a number that is never 0, for use in C programs, in traces, or as the
+    /// data word of epoll.
     #[inline]
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0.to_bits()
     }
 
-    /// Returns the key for which [`to_bits`](Self::to_bits) returned this number. Returns `None`
-    /// for a number that is not a key, such as 0.
+    /// Returns the key for which [`to_bits`](Self::to_bits) returned `bits`. Returns `None` for a
+    /// number that does not stand for a key, such as 0.
     #[inline]
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
@@ -52,7 +52,7 @@ impl Key {
 
 const _: () = assert!(size_of::<Option<Key>>() == 8);
 
-/// The record that family `F` keeps for each timer.
+/// The record that family `F` has for each timer.
 type RecordOf<F> = <<F as Family>::Of<Idx> as Discipline<Idx>>::Record;
 
 /// The records of family `F`, and the payloads.
@@ -76,14 +76,17 @@ pub(crate) type ColumnsOf<F, T> = <<F as Family>::Layout as Layout>::Columns<Rec
 #[cfg(feature = "alloc")]
 pub type SlabQueue<F, T> = Queue<Slab<F, T, ColumnsOf<F, T>>>;
 
-/// A timer queue that owns its payloads, in `N` slots inside the queue: family `F` without an
-/// allocator. When all slots are in use, an insert is refused with [`Reject::Full`].
+/// A timer queue that owns its payloads, in `N` slots that are part of the queue, so it needs no
+/// allocator. `F` is the family. When all slots are in use, an insert is refused with
+/// [`Reject::Full`].
 ///
-/// It has every operation of [`SlabQueue`] that needs no allocator, including those on idle timers.
-/// In most families an empty queue is all zeros, so a static queue takes no flash.
+/// An `InlineQueue` has every operation of [`SlabQueue`] that needs no allocator, including the
+/// operations on idle timers. In most families an empty queue is all zeros, so a static queue takes
+/// no flash.
 ///
-/// A slot is never retired, because no other slot could replace it. Clause 11 therefore holds only
-/// for the next 2^31 - 1 timers of a slot: an older key can name another timer.
+/// A slot is never retired, because no other slot could replace it. Clause 11 therefore holds for a
+/// key only until 2^31 - 1 further timers have used its slot; after that, the key can name another
+/// timer.
 ///
 /// ```
 /// use tickwright_core::{InlineQueue, SortedList};
@@ -118,8 +121,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Self::after_generation(0)
     }
 
-    /// Like [`new`](Self::new), but new slots start after generation `last`: for tests of
-    /// retirement.
+    /// Does what [`new`](Self::new) does, but new slots start after generation `last`. The function
+    /// is for tests of the retirement of slots.
     #[cfg(any(test, feature = "testing"))]
     #[doc(hidden)]
     #[must_use]
@@ -137,8 +140,8 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// nothing.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound is
-    /// lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the queue's bound does
+    /// not allow this many.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Reject> {
         self.store.arena.missing(additional)?;
         if additional == 0 {
@@ -150,17 +153,17 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
     /// Removes the timers for which `keep` returns false.
     ///
-    /// It calls `keep` once for each pending timer, in the order of their slots. If `keep` panics,
-    /// the timers that were removed before stay removed and the others stay pending: read
-    /// `next_wake()` then. It costs O(slots), plus one [`remove`](Self::remove) for each removed
-    /// timer.
+    /// The function calls `keep` once for each pending timer, in the order of their slots. If
+    /// `keep` panics, the timers removed before the panic stay removed, and the others stay
+    /// pending; a driver must then read `next_wake()` again. The call takes O(slots), plus one
+    /// [`remove`](Self::remove) for each removed timer.
     pub fn retain(&mut self, keep: impl FnMut(Pending<Key>, &mut T) -> bool) {
         let _ = self.driven().retain(keep);
     }
 
-    /// Inserts an idle timer: it is in the queue, but not pending. [`arm`](Self::arm) makes it
-    /// pending; [`insert`](Self::insert) does both. Costs O(1), and nothing while the timer is
-    /// idle.
+    /// Inserts an idle timer, which is in the queue but not pending. [`arm`](Self::arm) makes it
+    /// pending. [`insert`](Self::insert) inserts a timer that is pending from the beginning. The
+    /// call takes O(1), and an idle timer takes no time in other operations.
     ///
     /// # Errors
     /// [`Rejected`] with the reason and the value; the queue is then unchanged.
@@ -171,10 +174,11 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Makes a timer pending until `deadline`, whether it is idle or pending; its key stays valid.
-    /// It never allocates. A granular queue needs the time too: see [`arm_at`](Self::arm_at).
+    /// The call never allocates. A granular queue also needs the current time: see
+    /// [`arm_at`](Self::arm_at).
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     #[inline]
     pub fn arm(&mut self, key: Key, deadline: Tick) -> Result<(), KeyError>
     where
@@ -184,27 +188,28 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Advances `now` as [`update_now`](Self::update_now) does, and makes a timer pending until
-    /// `deadline`, whether it is idle or pending; its key stays valid. The lateness of a granular
-    /// queue counts from this `now`.
+    /// `deadline`, whether it is idle or pending; its key stays valid. In a granular queue, the
+    /// bound of the timer's lateness depends on the delay from this `now`.
     ///
     /// # Errors
-    /// As [`arm`](Self::arm); only `now` has changed then.
+    /// As [`arm`](Self::arm). When this error is returned, only `now` has changed.
     #[inline]
     pub fn arm_at(&mut self, key: Key, deadline: Tick, now: Tick) -> Result<(), KeyError> {
         self.driven().arm_at(key, deadline, now).map(drop)
     }
 
-    /// Makes a pending timer idle; its key and its payload stay. An idle timer stays idle.
+    /// Makes a pending timer idle; its key stays valid, and its payload stays in the queue. An idle
+    /// timer stays idle.
     ///
     /// # Errors
-    /// [`KeyError::Stale`] when `key` names no timer of this queue.
+    /// [`KeyError::Stale`] when `key` does not name a timer of this queue.
     pub fn disarm(&mut self, key: Key) -> Result<(), KeyError> {
         self.driven().disarm(key).map(drop)
     }
 
-    /// Advances `now`. If the head is due, makes it idle: its key and its payload stay. A timer
-    /// that is armed again and again, such as a connection's time-out, keeps one key for its whole
-    /// life:
+    /// Advances `now`. If the head is due, makes it idle; its key stays valid, and its payload
+    /// stays in the queue. A timer that is armed again and again, such as a connection's time-out,
+    /// thus has the same key all the time:
     ///
     /// ```
     /// use tickwright_core::DefaultQueue;
@@ -224,7 +229,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         self.pop_and_keep_within(now, &mut { usize::MAX })
     }
 
-    /// Like [`pop_and_keep`](Self::pop_and_keep), with the budget of
+    /// Does what [`pop_and_keep`](Self::pop_and_keep) does, within a budget as in
     /// [`pop_expired_within`](Self::pop_expired_within).
     #[inline]
     pub fn pop_and_keep_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, ()>> {
@@ -236,9 +241,9 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         Some(Expired { key, deadline, expiry, value: () })
     }
 
-    /// Returns the key of the first timer, pending or idle, in slot `from` or a later slot. The
-    /// slot of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. A
-    /// caller can therefore walk over all timers, and change any of them between two calls.
+    /// Returns the key of the first pending or idle timer in slot `from` or a later slot. The slot
+    /// of a key is the lower half of its [bits](Key::to_bits), and the first slot is 1. With this
+    /// function a caller can walk over all timers, and change any timer between two calls.
     #[must_use]
     pub fn next_key(&self, from: usize) -> Option<Key> {
         (from..self.store.arena.columns.len()).find_map(|at| self.store.arena.occupant(Idx::of(at)?)).map(Key)
@@ -262,19 +267,19 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
         self.store.arena.value(key.0)
     }
 
-    /// Returns the payload of a pending or idle timer, for changes.
+    /// Returns a mutable reference to the payload of a pending or idle timer.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         self.store.arena.value_mut(key.0)
     }
 
-    /// Prefetches the memory of the timer that `key` names, without waiting for it. Every key is
-    /// allowed, and nothing changes. It costs one or two instructions, and none on targets without
-    /// a prefetch instruction.
+    /// Prefetches the memory of the timer that `key` names, without waiting for the memory. Every
+    /// key is allowed, including stale keys, and nothing changes. The call costs one or two
+    /// instructions, and none on targets without a prefetch instruction.
     ///
-    /// Among a million timers, a re-arm or a removal mostly waits until the timer's memory is in
-    /// the cache. A caller that knows its next keys passes each key about eight operations ahead,
-    /// so that these waits overlap:
+    /// With a million timers, a re-arm or a removal spends most of its time waiting until the
+    /// timer's memory is in the cache. If a caller knows the keys of its next operations, it can
+    /// pass each key to `hint` about eight operations ahead, so that these waits overlap:
     ///
     /// ```
     /// use tickwright_core::{DefaultQueue, Key};
@@ -299,12 +304,13 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     }
 
     /// Returns a pending timer that leaves about `k` timers after the head, and the timer's value.
-    /// The result is a hint: the timer might leave much earlier or later. Returns `None` if fewer
-    /// timers are near, or if the structure would have to search. Changes nothing. O(1).
+    /// The result is a hint: the timer might leave much earlier or later. Returns `None` if the
+    /// structure would have to search for such a timer, or knows too few of the next timers.
+    /// Changes nothing. O(1).
     ///
-    /// With a million timers, the object that a caller keeps for a timer is seldom in the cache
-    /// when the timer is delivered. A caller that prefetches each object about eight deliveries
-    /// ahead does not wait for it:
+    /// With a million timers, the caller's object that belongs to a timer is seldom in the cache
+    /// when the timer is delivered. If the caller prefetches each object about eight deliveries
+    /// ahead, it does not wait for the object:
     ///
     /// ```
     /// use tickwright_core::DefaultQueue;
@@ -331,7 +337,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
     /// | ladder | exactly the timer `k` places after the head, up to the end of its sorted run |
     /// | flat | exactly the timer `k` places after the head |
     /// | heaps, fixed delay | a timer near the root, or the first timer of a delay |
-    /// | lists, trees, wheels | `None`: they would follow links from timer to timer |
+    /// | lists, trees, wheels | `None`, because they would have to follow links |
     #[inline]
     #[must_use]
     pub fn upcoming(&self, k: usize) -> Option<(Key, &T)> {
@@ -355,9 +361,10 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
             .filter_map(|p| Some((self.pending(p)?, self.store.arena.live(p)?.1)))
     }
 
-    /// Like [`pop_expired`](Self::pop_expired), but moves at most `budget` timers inside the
-    /// structure, and subtracts the number of moved timers from `budget`. When the budget is used
-    /// up, it returns `None` although a timer might be due: call it again.
+    /// Does what [`pop_expired`](Self::pop_expired) does, but moves at most `budget` timers inside
+    /// the structure, and subtracts the number of moved timers from `budget`. When the budget is
+    /// used up, it returns `None` although a timer might be due. In that case call the function
+    /// again with a new budget.
     pub fn pop_expired_within(&mut self, now: Tick, budget: &mut usize) -> Option<Expired<Key, T>> {
         self.update_now(now);
         self.pop_within(budget)
@@ -373,12 +380,12 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Queue<Slab<F, T,
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T> SlabQueue<F, T> {
-    /// Creates an empty queue with room for `capacity` timers. Until it has more timers, the queue
-    /// allocates nothing.
+    /// Creates an empty queue with room for `capacity` timers. The queue does not allocate again
+    /// until it has more than `capacity` timers.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory for these timers, or when the family's bound is
-    /// lower.
+    /// [`Reject::Full`] when there is no memory for these timers, or when the family's bound does
+    /// not allow this many.
     pub fn with_capacity(capacity: usize) -> Result<Self, Reject> {
         let mut queue = Self::new();
         queue.reserve(capacity)?;
@@ -386,11 +393,11 @@ impl<F: Family, T> SlabQueue<F, T> {
     }
 
     /// Returns a queue that holds at most `capacity` timers and allocates nothing after this call.
-    /// Further inserts are refused with [`Reject::Full`].
+    /// When it holds `capacity` timers, a further insert is refused with [`Reject::Full`].
     ///
     /// A slot that has served 2^31 - 1 timers is retired; each retired slot lowers the capacity by
-    /// one. To replace it, call [`reserve`](Self::reserve) at a convenient time; `reserve` is
-    /// allowed to allocate.
+    /// one. To replace a retired slot, call [`reserve`](Self::reserve) at a time when an allocation
+    /// is acceptable.
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -400,8 +407,8 @@ impl<F: Family, T> SlabQueue<F, T> {
         Ok(queue)
     }
 
-    /// Iterates over all pending timers in the order of delivery, whatever the structure: by
-    /// expiry, and among equals by arrival. The queue stays as it is. It costs O(n log n), and
+    /// Iterates over all pending timers in the order of delivery, in any structure: by expiry, and
+    /// with equal expiry by arrival. The queue does not change. The call takes O(n log n), and
     /// allocates 24 bytes per timer until the iterator is dropped.
     ///
     /// ```
@@ -546,7 +553,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Store for Slab<F
 
     #[inline]
     fn take_in(&mut self, value: T) -> Result<(Idx, Key), Rejected<T>> {
-        // If the slab is full, no buffer of the family grows.
+        // If the slab is full, the call must not let the family's buffers grow.
         if self.arena.is_full() || self.order.reserve(self.arena.len(), 1).is_err() {
             return Err(Rejected { reason: Reject::Full, value });
         }
@@ -577,7 +584,7 @@ impl<F: Family, T, C: Columns<Record = RecordOf<F>, Value = T>> Store for Slab<F
 
     fn give_back_all(&mut self) {
         self.order.clear();
-        // The queue forgets the records before it drops values, because a drop can panic.
+        // The records are discarded before the values are dropped, because a drop can panic.
         self.arena.columns.forget();
         self.arena.clear();
     }

@@ -1,4 +1,4 @@
-//! Snapshots of both kinds of queue.
+//! Snapshots of slab queues and of hook queues.
 
 use super::{PlainValue, SnapshotError, Verified, Writer};
 use crate::contract::{Span, Tick};
@@ -7,8 +7,9 @@ use crate::queue::hook::{HookQueue, Timer, TimerRef};
 use crate::queue::slab::{Key, SlabQueue};
 use crate::structure::Family;
 
-/// A queue that is being drained. Its structure's clock is ahead of all timers, so the drop empties
-/// the queue and sets that clock back, even if the caller's code has panicked.
+/// A queue that is being drained. Draining advances the structure's clock past all timers. The drop
+/// of this value therefore empties the queue and resets the clock, even if the caller's code has
+/// panicked.
 struct Draining<'q, Q> {
     queue: &'q mut Q,
     empty: fn(&mut Q),
@@ -22,15 +23,15 @@ impl<Q> Drop for Draining<'_, Q> {
 
 #[cfg(feature = "alloc")]
 impl<F: Family, T: PlainValue> SlabQueue<F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. Returns the number of bytes written, which is
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. Returns the number of bytes written, which is
     /// [`bytes`](super::bytes) of the number of timers.
     ///
-    /// It costs O(n) for the list, the sorted arrays and the trees. For other structures it costs
-    /// O(n log n), and allocates 24 bytes per timer until it returns.
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call takes O(n log n), and allocates 24 bytes per timer until it returns.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
+    /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
     pub fn snapshot(&self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::<T>::begin(into, self.len())?;
@@ -43,12 +44,13 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
-    /// as much as n calls of [`pop_expired`](Self::pop_expired). If [`PlainValue::write`] panics,
-    /// all pending timers are removed. Idle timers stay.
+    /// for example before the power is switched off. Returns the number of bytes written. The call
+    /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
+    /// If [`PlainValue::write`] panics, all pending timers are removed. Idle timers stay in the
+    /// queue.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]; no timer is removed then.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot(&mut self, into: &mut [u8]) -> Result<usize, SnapshotError> {
         let now = self.now();
         let mut page = Writer::begin(into, self.len())?;
@@ -59,10 +61,10 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
         page.finish()
     }
 
-    /// Inserts all timers of a snapshot, at the caller's time `now`. `due` returns the deadline of
-    /// a timer for the number of ticks that the timer had left. `sink` receives each new key and
-    /// its payload. Returns the number of timers. Keys of the saved queue are not valid in this
-    /// queue.
+    /// Inserts all timers of a snapshot, at the caller's time `now`. `due` receives the number of
+    /// ticks that a timer had left, and returns the timer's new deadline. `sink` receives each new
+    /// key and its payload. Returns the number of timers. Keys of the saved queue are not valid in
+    /// this queue.
     ///
     /// # Errors
     /// [`SnapshotError`]: no timer was inserted then.
@@ -74,7 +76,7 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
         mut sink: impl FnMut(Key, &T),
     ) -> Result<usize, SnapshotError> {
         let snapshot = Verified::<T>::read(bytes)?;
-        // Makes room for all timers first, so that no insert fails half-way.
+        // Room for all timers is made first, so that no insert fails after others have succeeded.
         self.reserve(snapshot.len())?;
         for (left, value) in snapshot.iter() {
             let key = self.insert_at(due(left), value, now).map_err(|rejected| rejected.reason)?;
@@ -87,18 +89,18 @@ impl<F: Family, T: PlainValue> SlabQueue<F, T> {
 }
 
 impl<'a, F: Family, T> HookQueue<'a, F, T> {
-    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and among equals
-    /// by arrival. The queue stays as it is. An entry consists of the number of ticks until the
-    /// deadline and of a plain value, by which the caller finds the timer again. Returns the number
-    /// of bytes written.
+    /// Writes all pending timers to `into`, in the order of delivery: by expiry, and with equal
+    /// expiry by arrival. The queue does not change. An entry consists of the number of ticks until
+    /// the deadline, and of a plain value that `name` returns, by which the caller finds the timer
+    /// again. Returns the number of bytes written.
     ///
-    /// It costs O(n) for the list, the sorted arrays and the trees. For other structures it needs
-    /// the feature `alloc`, costs O(n log n), and allocates 24 bytes per timer until it returns.
-    /// Without that feature, the call compiles only for the list, the sorted arrays and the trees;
-    /// for other structures use [`drain_snapshot`](Self::drain_snapshot).
+    /// The call takes O(n) for the list, the sorted arrays and the trees. For other structures the
+    /// call needs the feature `alloc`, takes O(n log n), and allocates 24 bytes per timer until it
+    /// returns. Without that feature, use [`drain_snapshot`](Self::drain_snapshot) for these
+    /// structures.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`], [`SnapshotError::NoMemory`].
+    /// [`SnapshotError::TooShort`] or [`SnapshotError::NoMemory`].
     pub fn snapshot<N: PlainValue>(
         &self,
         into: &mut [u8],
@@ -113,12 +115,12 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Writes all pending timers to `into` as [`snapshot`](Self::snapshot) does, and removes them,
-    /// as before a power cut. Returns the number of bytes written. It allocates nothing, and costs
-    /// as much as n calls of [`pop_expired`](Self::pop_expired). If `name` panics, all timers are
-    /// removed.
+    /// for example before the power is switched off. Returns the number of bytes written. The call
+    /// allocates nothing, and takes as much time as n calls of [`pop_expired`](Self::pop_expired).
+    /// If `name` panics, all timers are removed.
     ///
     /// # Errors
-    /// [`SnapshotError::TooShort`]; no timer is removed then.
+    /// [`SnapshotError::TooShort`]. When this error is returned, no timer was removed.
     pub fn drain_snapshot<N: PlainValue>(
         &mut self,
         into: &mut [u8],
@@ -134,13 +136,14 @@ impl<'a, F: Family, T> HookQueue<'a, F, T> {
     }
 
     /// Inserts all timers of a snapshot, at the caller's time `now`. `find` returns the timer that
-    /// a value names; `due` returns the deadline of a timer for the number of ticks that the timer
-    /// had left. Returns the number of timers.
+    /// a value names. `due` receives the number of ticks that a timer had left, and returns the
+    /// timer's new deadline. Returns the number of timers.
     ///
     /// # Errors
-    /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns none.
+    /// [`SnapshotError`]: [`Unknown`](SnapshotError::Unknown) if `find` returns `None`.
     /// [`Rejected`](SnapshotError::Rejected) if `find` returns a timer that is already pending, or
-    /// the same timer twice. Then none of the snapshot's timers is pending in this queue.
+    /// the same timer twice. After an error, none of the snapshot's timers is pending in this
+    /// queue.
     pub fn restore<N: PlainValue>(
         &mut self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Saved timers are restored in order; a damaged snapshot changes nothing.
+//! Tests that saved timers are restored in order, and that a damaged snapshot changes nothing.
 
 use std::vec;
 use std::vec::Vec;
@@ -7,7 +7,7 @@ use super::*;
 use crate::{HookQueue, KeyError, SlabQueue, SortedList, Timer, TimerRef, Wheel};
 use tickwright_nodes::testing::Random;
 
-/// Timers with equals, near and far, at a clock that is not 0.
+/// Returns a queue of near and far timers, some with equal deadlines. Its clock is not 0.
 fn filled<F: crate::Family>(seed: u64) -> SlabQueue<F, u32> {
     let mut queue = SlabQueue::new();
     let mut random = Random::new(seed);
@@ -31,12 +31,12 @@ fn rest<F: crate::Family>(queue: &mut SlabQueue<F, u32>, now: u64) -> Vec<(u64, 
     rest
 }
 
-/// Returns the names of the timers in a snapshot, in its order.
+/// Returns the names of the timers in a snapshot, in the order of the snapshot.
 fn names<N: PlainValue>(bytes: &[u8]) -> Vec<N> {
     Verified::<N>::read(bytes).unwrap().iter().map(|(_, name)| name).collect()
 }
 
-/// Both kinds of snapshot agree, and the first leaves the queue as it is.
+/// `snapshot` and `drain_snapshot` write the same bytes, and `snapshot` does not change the queue.
 macro_rules! each_leaves_the_queue {
     ([] $($name:literal => $family:ty;)+) => {$(
         let mut queue = filled::<$family>(9);
@@ -59,7 +59,7 @@ fn a_snapshot_of_any_structure_leaves_it_as_it_is() {
     crate::for_each_slab_only_family!(each_leaves_the_queue []);
 }
 
-/// A name that panics for one timer when it is written.
+/// A name whose `write` panics for one timer.
 #[derive(Debug)]
 struct Fragile(u32);
 
@@ -78,8 +78,8 @@ impl PlainValue for Fragile {
     }
 }
 
-/// A draining snapshot advances the structure past all timers. Afterwards the queue is like a new
-/// queue at its old `now`, even if the caller's code panicked.
+/// `drain_snapshot` advances the structure's clock past all timers. Afterwards the queue is like a
+/// new queue with the old `now`, even if the caller's code panicked.
 macro_rules! each_is_whole_after_a_panic {
     ([] $($name:literal => $family:ty;)+) => {$(
         let mut queue: SlabQueue<$family, Fragile> = SlabQueue::new();
@@ -108,7 +108,7 @@ fn a_panic_while_a_queue_is_drained_leaves_an_empty_queue() {
     crate::for_each_slab_only_family!(each_is_whole_after_a_panic []);
 }
 
-/// The same over hooks, where the caller's closure names the timers.
+/// Tests the same over hooks, where the caller's closure names the timers.
 macro_rules! each_hook_is_whole_after_a_panic {
     ([] $($name:literal => $family:ty;)+) => {$(
         let timers: Vec<Timer<$family, u32>> = (0..60).map(Timer::new).collect();
@@ -138,7 +138,7 @@ fn a_panic_while_hooks_are_drained_leaves_an_empty_queue() {
     crate::for_each_family!(each_hook_is_whole_after_a_panic []);
 }
 
-/// Over every structure, the time of a snapshot does not grow with the square of the number of
+/// In every structure, the time of a snapshot does not grow with the square of the number of
 /// timers.
 macro_rules! each_saves_many {
     ([] $($name:literal => $family:ty;)+) => {$(
@@ -175,7 +175,7 @@ macro_rules! each_comes_back {
         assert_eq!((queue.len(), queue.check(), queue.now()), (0, Ok(()), 1_000), "{}", $name);
         let mut restored: SlabQueue<$family, u32> = SlabQueue::new();
         assert_eq!(restored.restore(&bytes, 1_000, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
-        // The emptied queue works like a new one.
+        // The emptied queue works like a new queue.
         assert_eq!(queue.restore(&bytes, 1_000, |left| 1_000 + left, |_, _| ()), Ok(60), "{}", $name);
         assert_eq!((restored.check(), queue.check()), (Ok(()), Ok(())), "{}", $name);
         let exact = <SlabQueue<$family, u32> as crate::TimerQueue>::ORDER.is_exact();
@@ -183,8 +183,9 @@ macro_rules! each_comes_back {
         let mut found = [rest(&mut restored, 1_000), rest(&mut queue, 1_000)];
         let mut expected = [expected.clone(), expected];
         if !exact {
-            // A bucket depends on the queue's clock at the insert, so timers of a restored granular
-            // queue can be in other buckets and leave in another order.
+            // The bucket of a timer depends on the queue's clock at the insert. In a restored
+            // granular queue, timers can therefore be in other buckets than before, and leave in
+            // another order.
             expected.iter_mut().chain(&mut found).for_each(|timers| timers.sort_unstable());
         }
         assert_eq!(found, expected, "{}", $name);
@@ -204,7 +205,7 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     let length = queue.snapshot(&mut bytes).unwrap();
     assert_eq!((length, queue.len()), (super::bytes::<u32>(60).unwrap(), 60));
     assert_eq!(queue.snapshot(&mut bytes[..length - 1]), Err(SnapshotError::TooShort));
-    // Restores into a wheel, with a clock that begins again at 0.
+    // Restores the timers into a wheel whose clock begins again at 0.
     let mut restored: SlabQueue<Wheel, u32> = SlabQueue::new();
     let mut keys = Vec::new();
     assert_eq!(restored.restore(&bytes, 0, |left| left, |key, &value| keys.push((key, value))), Ok(60));
@@ -212,8 +213,8 @@ fn a_snapshot_leaves_the_queue_and_gives_new_keys() {
     assert_eq!(rest(&mut restored, 0), rest(&mut queue, 1_000));
 }
 
-/// Changes each byte of a snapshot, and cuts it off at each length: nothing is restored, and the
-/// queue's own timers stay.
+/// If any byte of a snapshot has changed, or the snapshot was cut off at any length, nothing is
+/// restored, and the queue's own timers stay.
 #[test]
 fn damage_is_refused_whole() {
     let mut queue = filled::<SortedList>(3);

@@ -1,4 +1,4 @@
-//! `CoarseWheel`: a timing wheel whose buckets leave as a whole, and whose timers never cascade.
+//! `CoarseWheel`: a timing wheel in which whole buckets expire and timers never cascade.
 
 use core::{fmt, mem};
 
@@ -13,21 +13,20 @@ mod check;
 mod geometry;
 
 /// The coarse wheel, as the type argument of a queue: `DEPTH` levels of `BUCKETS` buckets. On
-/// 64-bit targets the queue is a value of 5 KiB (slab) or 10 KiB (hooks): box it, or make it a
-/// static.
+/// 64-bit targets the queue takes 5 KiB (slab) or 10 KiB (hooks), so box it, or make it a static.
 ///
 /// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
 /// static queue lies in `.bss`: on 32-bit targets it takes 5 KiB of RAM and no flash.
 ///
 /// A bucket of each level is `1 << SHIFT` times as long as a bucket of the level below.
-/// [`Geometry`] lists the numbers that compile. A timer that is not due at once is always at least
-/// one tick late.
+/// [`Geometry`] lists the parameter values that compile. Every timer is at least one tick late,
+/// except a timer whose deadline has already come when it is inserted.
 ///
-/// The width of a bucket follows from the delay, and the delay counts from the caller's time. An
-/// insert and a reschedule therefore take the time too: call
+/// The wheel selects the width of a timer's bucket by the delay from the current time to the
+/// deadline. Every insert and reschedule therefore takes the current time as an argument: call
 /// [`insert_at`](crate::SlabQueue::insert_at) and
 /// [`reschedule_at`](crate::SlabQueue::reschedule_at). A timer is then late by at most 8/63 of its
-/// delay or by one tick, after any uptime and any sleep:
+/// delay (or by one tick, if that is more), however long the program has run or slept:
 ///
 /// ```
 /// use tickwright_core::{CoarseWheel, SlabQueue};
@@ -45,7 +44,7 @@ mod geometry;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// An insert without the time does not compile:
+/// An insert without the current time does not compile:
 ///
 /// ```compile_fail,E0277
 /// use tickwright_core::{CoarseWheel, SlabQueue};
@@ -55,23 +54,23 @@ mod geometry;
 /// let _ = queue.insert(now + 1_000, "time-out");
 /// ```
 ///
-/// A timing wheel that never cascades. The longer the delay of a timer, the wider its bucket. The
-/// timer leaves when its bucket ends.
+/// A timing wheel that never cascades. The longer the delay of a timer, the wider its bucket. A
+/// timer expires when its bucket ends.
 ///
 /// # Choose when
 /// - there are many timers, most of them time-outs that are removed or re-armed before they expire,
 ///   and a lateness of 8/63 of the delay is acceptable;
 /// - the cost of insert, remove and pop must not depend on how many timers are pending, and no
-///   delay is far: see R above.
+///   delay is far (see R under *Costs*).
 ///
 /// # Avoid when
-/// - deadlines must be exact to the tick: lateness is up to 8 ticks for delays from 63 ticks, up to
-///   64 for delays from 504, and so on ([`Geometry::lateness`]);
-/// - the program does not know the time when it inserts: a delay counts from the time that it
-///   passes to [`insert_at`](crate::TimerQueue::insert_at), so a time that is an hour old selects
-///   buckets as wide as those for a delay of an hour;
-/// - the program often calls peek or next_expiry while only far timers are pending: both calls read
-///   each of these timers.
+/// - deadlines must be exact to the tick: a timer can be 8 ticks late if its delay is at least 63
+///   ticks, and 64 ticks late if its delay is at least 504 ticks ([`Geometry::lateness`]);
+/// - the program does not know the time when it inserts: if the time that it passes to
+///   [`insert_at`](crate::TimerQueue::insert_at) is an hour old, the wheel selects a bucket as wide
+///   as for a delay of an hour;
+/// - the program often calls peek or next_expiry while only far timers are pending: each of the two
+///   calls reads every timer in the first far bucket.
 ///
 /// # Layout
 /// ```text
@@ -83,33 +82,34 @@ mod geometry;
 ///   level 8   [ 2^24    x 64 ]  delays  2^26 * 1.97 ..
 ///   far       [ one bucket for each power of two: its nodes are inserted again when it ends ]
 /// ```
-/// Buckets that have ended move as a whole to the due list, in the order of their ends. If two
-/// buckets end together, the wider bucket comes first. A node's expiry is fixed when it is
-/// inserted: no node moves from level to level.
+/// A bucket that has ended moves as a whole to the due list. The buckets move in the order in which
+/// they end. If two buckets end at the same tick, the wider bucket moves first. The expiry of a
+/// node is fixed at its insert, because no node moves from level to level.
 ///
-/// *Why a timer is always late by a tick or more.* A bucket leaves as a whole and must not be early
-/// for any of its timers, so it leaves at its end, which is after its last tick. At level 0 a
-/// bucket is one tick wide. A timer for tick 5 waits in the bucket of tick 5, which ends when tick
-/// 6 begins, so the timer is due at 6. At level 1, a timer for tick 100 is in the bucket of ticks
-/// 96 to 103 and is due at 104. Only a deadline that has already come is due at once.
+/// *Why a timer is always late by a tick or more.* A bucket expires as a whole, and none of its
+/// timers is allowed to expire early. The bucket therefore expires at its end, which is the tick
+/// after its last tick. At level 0 a bucket is one tick wide. A timer for tick 5 waits in the
+/// bucket of tick 5, which ends when tick 6 begins, so the timer is due at 6. At level 1, a timer
+/// for tick 100 is in the bucket of ticks 96 to 103 and is due at 104. Only a timer whose deadline
+/// has already come is due at once.
 ///
-/// *Why the wheel meets no bucket a turn too early or too late.* At level n a delay is less than
-/// `BUCKETS - 1` granules, so the bucket number `(E >> SHIFT n) + 1` is among the `BUCKETS` numbers
-/// that follow `clock >> SHIFT n`. No two of these numbers share an index, and a bucket's end
-/// follows from `clock` and the index.
+/// *Why no bucket expires a turn of its level too early or too late.* At level n a delay is less
+/// than `BUCKETS - 1` granules. The bucket number `(E >> SHIFT n) + 1` is therefore among the
+/// `BUCKETS` numbers that follow `clock >> SHIFT n`. No two of these numbers share an index, so
+/// `clock` and the index of a bucket determine when the bucket ends.
 ///
-/// *Why a far node is never late.* Take k as in invariant 7. The node's last granule L has bit k
-/// set, `clock` has it clear, and above bit k the granule and `clock` are equal. The far bucket
-/// ends when bit k of `clock` becomes set: at L with all bits below k cleared. That end is at or
-/// before L, and the expiry is after L. At that end the node enters the top level, or its granule
-/// differs from `clock` only in a lower bit. A timer is therefore inserted again fewer than 64
-/// times, however far it is. Nodes with the same expiry have the same L, so they are in the same
-/// far bucket, in the order of their arrival.
+/// *Why a far node is never late.* Take k as in invariant 7. The start L of the node's last granule
+/// has bit k set, `clock` has bit k clear, and the bits above k are equal in L and in `clock`. The
+/// far bucket ends when bit k of `clock` becomes set, which happens at the tick that is L with all
+/// bits below k cleared. That tick is at or before L, and the node's expiry is after L. At that
+/// tick the node enters the top level, or L differs from `clock` only in bits below k. A timer is
+/// therefore inserted again fewer than 64 times, however far it is. Far nodes with the same expiry
+/// have the same L. Such nodes are therefore in the same far bucket, in the order of their arrival.
 ///
 /// # Costs
 /// L is the number of levels (9). B is the number of buckets that end between two calls. F is the
 /// number of timers in the first far bucket. R is the number of timers in far buckets that end
-/// between two calls: each such timer is inserted again, and costs one unit of a budget.
+/// between two calls. Each such timer is inserted again, which uses one unit of the call's budget.
 ///
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
@@ -122,44 +122,47 @@ mod geometry;
 /// | pop | O(1), after O(L (B + 1) + R) when `now` advances | O(1) | 2 |
 /// | advance, k expired | O(k + L (B + 1) + R) | O(k + L) | 1 to 2 per timer |
 ///
-/// B is at most L * `BUCKETS`, however many timers are pending, so of the costs of insert, remove
-/// and pop only R grows with the number of pending timers. Timers are far if their delay is
-/// 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. For a queue without such delays, R = 0.
+/// B is at most L * `BUCKETS`, however many timers are pending. R is therefore the only term in the
+/// costs of insert, remove and pop that grows with the number of pending timers. A timer is far if
+/// its delay is 1,056,964,608 ticks or more: 12 days in ticks of 1 ms. If a queue has no far
+/// timers, R = 0.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
-/// 32-bit targets). The queue itself takes 5 KiB (slab) or 10 KiB (hook); on 32-bit targets 5 KiB
-/// for both. It never allocates.
+/// 32-bit targets). The queue itself takes 5 KiB (slab) or 10 KiB (hooks); on 32-bit targets it
+/// takes 5 KiB in either case. The wheel never allocates.
 ///
 /// # Invariants
 /// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
 /// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
-/// 1. Each bucket, like the due list, is linked in both directions ([`Violation::BackLink`])
-///    between its head and its tail ([`Violation::Head`]). Together the lists hold every pending
-///    node once ([`Violation::Count`]).
-/// 2. A bit of a level's bitmap is set exactly when its bucket holds a node
+/// 1. Each bucket, and also the due list, is a doubly linked list ([`Violation::BackLink`]) from
+///    its head to its tail ([`Violation::Head`]). Together these lists hold every pending node
+///    exactly once ([`Violation::Count`]).
+/// 2. A bit of a level's bitmap is set if and only if the bucket of that bit holds a node
 ///    ([`Violation::Occupied`]).
 /// 3. The level and index in a node's record are those of its bucket ([`Violation::Position`]). The
-///    record of a node in the due list has the level and index of the bucket that the node left, or
-///    no level.
-/// 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is later than
-///    `clock`, by at most one turn of the level. The expiry of a node in the due list is at or
-///    before `clock` ([`Violation::Bucket`]), so a level and a deadline determine where a node is.
+///    record of a node in the due list has the level and index of the bucket from which the node
+///    came, or no level if the node was due when it was inserted.
+/// 4. The expiry of a node in a bucket of level n is X(deadline, n). This expiry is after `clock`,
+///    by at most one turn of the level. The expiry of a node in the due list is at or before
+///    `clock` ([`Violation::Bucket`]), so the level and deadline in a record determine which list
+///    holds the node.
 /// 5. Expiries never decrease along the due list ([`Violation::Order`]).
 /// 6. No bucket ends before `quiet_until` ([`Violation::Minimum`]).
 /// 7. A far node waits in far bucket k. Bit k is the highest bit in which `clock` differs from the
-///    node's last granule: its deadline rounded *down* at the top level. When `clock` is at the end
-///    of that bucket, its nodes wait there to be inserted again ([`Violation::Bucket`]).
+///    start of the node's last granule, which is the node's deadline rounded *down* at the top
+///    level. While `clock` is at the end of a far bucket, the nodes still in the bucket wait to be
+///    inserted again ([`Violation::Bucket`]).
 ///
 /// # Order
-/// Timers leave by expiry. Within a bucket the order is first in, first out. Buckets that end
-/// together leave from the highest level to the lowest. A far node leaves after the nodes that were
-/// already in its top bucket. A timer that is due when it is inserted leaves after all timers that
-/// were already due.
+/// Timers leave by expiry. Within a bucket the order is first in, first out. If several buckets end
+/// at the same tick, their timers leave from the highest level to the lowest. A far node leaves
+/// after the nodes that were already in the top-level bucket that it enters. A timer that is due
+/// when it is inserted leaves after all timers that were already due.
 ///
 /// # References
-/// Linux, kernel/time/timer.c since 4.8: levels, starts, rounding up. Linux clamps the delay of far
-/// timers, whereas this wheel inserts far timers again. Gleixner, "timers: Switch to a
-/// non-cascading wheel", 2016; Varghese & Lauck, SOSP 1987, scheme 7 without migration.
+/// Linux, kernel/time/timer.c since 4.8: the levels, their least delays, and rounding up. Linux
+/// clamps the delay of far timers, whereas this wheel inserts far timers again. Gleixner, "timers:
+/// Switch to a non-cascading wheel", 2016; Varghese & Lauck, SOSP 1987, scheme 7 without migration.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseWheel<const BUCKETS: usize = 64, const SHIFT: u32 = 3, const DEPTH: usize = 9>;
 
@@ -173,7 +176,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Family
     const DEFAULT_TICK_NS: u64 = 1_000_000;
 }
 
-/// Far buckets: one for each bit of a tick.
+/// The number of far buckets: one for each bit of a tick.
 const POWERS: usize = 64;
 /// The level of a node in a far bucket.
 const FAR: u8 = u8::MAX - 1;
@@ -230,11 +233,12 @@ enum Location {
 /// The coarse wheel over handles `P`.
 pub struct Coarse<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> {
     /// The tick up to which the wheel has advanced: buckets that end by then have moved to `due`.
-    /// While a far bucket is being emptied, `clock` stays at the end of that bucket. Meanwhile the
-    /// bucket's bit is set in `clock` and in `far_occupied`. No other bit is set in both.
+    /// While a far bucket is being emptied, `clock` stays at the end of that bucket. During that
+    /// time the bucket's bit is set in both `clock` and `far_occupied`, and no other bit is set in
+    /// both.
     clock: Tick,
-    /// No bucket ends before this tick, so until then an advance only moves `clock`. The tick can
-    /// be earlier than the first end of a bucket.
+    /// No bucket ends before this tick, so an advance to an earlier tick only moves `clock`.
+    /// `quiet_until` is a lower bound: it can be earlier than the end of the first bucket.
     quiet_until: Tick,
     due: Chain<P>,
     occupied: [u64; DEPTH],
@@ -264,7 +268,8 @@ struct Ending {
     index: usize,
 }
 
-/// The wheel's arithmetic, so that calls need no type parameters.
+/// The functions of [`Geometry`] for this wheel's parameters, so that callers need not repeat the
+/// parameters.
 impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
     /// As [`Geometry::bucket_end`].
     #[inline]
@@ -292,11 +297,11 @@ impl<P, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BU
 }
 
 impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coarse<P, BUCKETS, SHIFT, DEPTH> {
-    /// Returns the level of the linked `p`: its bucket ends at
-    /// [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. `None` when `p` is due or far.
-    /// O(1).
+    /// Returns the level of the linked node `p`, or `None` when `p` is due or far. The bucket of
+    /// `p` ends at [`bucket_end`](Geometry::bucket_end)`(deadline, level)`. O(1).
     ///
-    /// For storages that re-arm a timer within its granule without the wheel.
+    /// The function is for storages that re-arm a timer within its granule without a call to the
+    /// wheel.
     #[inline]
     pub fn level(&self, nodes: &impl View<P, Self>, p: P) -> Option<u8> {
         match self.location(nodes.record(p)) {
@@ -305,9 +310,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Like [`insert`](Discipline::insert), but a deadline at or before `now` expires at `now + 1`,
-    /// so the timer never leaves in the current pass. At `now = u64::MAX` no tick follows, so the
-    /// timer is due at once.
+    /// Like [`insert`](Discipline::insert), but a timer whose deadline is at or before `now`
+    /// expires at `now + 1`, so the timer never leaves during the advance to `now`. At
+    /// `now = u64::MAX` no tick follows, so the timer is due at once.
     #[inline]
     pub fn insert_behind(
         &mut self,
@@ -346,8 +351,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Returns the first bucket to end, over all levels. If several buckets end together, this is
-    /// the one at the highest level.
+    /// Returns the bucket that ends first, over all levels. If several buckets end at that tick, it
+    /// returns the bucket at the highest level.
     #[inline]
     fn first_ending(&self) -> Option<Ending> {
         let mut first: Option<Ending> = None;
@@ -362,16 +367,16 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         first
     }
 
-    /// Returns the end of far bucket `power`: the tick at which that bit of `clock` turns, or
-    /// `clock` itself while the bucket is being emptied.
+    /// Returns the end of far bucket `power`: the tick at which bit `power` of `clock` becomes set,
+    /// or `clock` itself while the bucket is being emptied.
     #[inline]
     fn far_end(&self, power: usize) -> Tick {
         ((self.clock >> power) | 1) << power
     }
 
     /// Returns the far bucket that ends first. A bucket that is being emptied comes before all
-    /// others. Otherwise the lowest bucket comes first, because a higher bucket ends only after the
-    /// range of the lowest.
+    /// others. Otherwise the lowest bucket comes first, because a higher bucket ends after every
+    /// tick that the lowest bucket covers.
     #[inline]
     fn first_far(&self) -> Option<usize> {
         let being_emptied = self.far_occupied & self.clock;
@@ -391,7 +396,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Appends `p` to the list at `location`. Returns whether the next wake-up may have changed.
+    /// Appends `p` to the list at `location`. Returns whether the next wake-up might have changed.
     #[inline]
     fn push(
         &mut self,
@@ -427,7 +432,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         HeadChange::when(opened && nothing_due && (end.is_none() || self.first_end() == end))
     }
 
-    /// Removes `p` from its list, which is at `location`. Returns whether the list is now empty.
+    /// Removes `p` from the list at `location`, which must contain `p`. Returns whether the list is
+    /// now empty.
     #[inline]
     fn unlink(&mut self, nodes: &mut impl View<P, Self>, p: P, location: Location) -> bool {
         let links = nodes.record(p).links;
@@ -444,8 +450,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         emptied
     }
 
-    /// Returns where to insert a timer that no level below the top can hold and whose last granule
-    /// is still ahead.
+    /// Returns where to insert a timer that no level below the top level can hold. The timer's last
+    /// granule must start after `clock`.
     #[inline]
     fn top_or_far(&self, deadline: Tick) -> Location {
         if Geometry::<BUCKETS, SHIFT, DEPTH>::in_reach(deadline, self.clock) {
@@ -455,7 +461,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Moves all buckets that end at or before `until` to the due list, and the clock to `until`.
+    /// Moves all buckets that end at or before `until` to the due list, and sets the clock to
+    /// `until`.
     #[inline]
     fn collect_ended(&mut self, nodes: &mut impl View<P, Self>, until: Tick) {
         while let Some(Ending { end, level, index }) = self.first_ending()
@@ -468,9 +475,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         self.clock = self.clock.max(until);
     }
 
-    /// Moves the clock towards `now`. Each far timer that is inserted again meanwhile costs one
-    /// unit of `budget`. The clock stops when the budget is used up. With `until_due` the clock
-    /// also stops when a timer is due. Returns whether far timers were inserted again.
+    /// Moves the clock towards `now`. Each far timer that this inserts again uses one unit of
+    /// `budget`. The clock stops when the budget is used up. If `until_due` is set, the clock also
+    /// stops when a timer is due. Returns whether far timers were inserted again.
     #[inline]
     fn catch_up(
         &mut self,
@@ -516,7 +523,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             && self.catch_up(nodes, now, &mut unlimited, false)
     }
 
-    /// Returns the node that leaves first, not counting `without`.
+    /// Returns the node that leaves first, ignoring the node `without`.
     fn first(&self, nodes: &impl View<P, Self>, without: Option<P>) -> Option<P> {
         let skip = |p: P| if Some(p) == without { nodes.record(p).links.next } else { Some(p) };
         if let Some(p) = self.due.head.and_then(skip) {
@@ -546,9 +553,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
         }
     }
 
-    /// Returns the far node with the earliest expiry, not counting `without`, and that expiry.
-    /// Among equals it returns the node that is inserted again first. It returns `None` also when
-    /// all far nodes expire after `before`.
+    /// Returns the far node with the earliest expiry, ignoring `without`, together with that
+    /// expiry. If several far nodes have this expiry, it returns the node that is inserted again
+    /// first. Returns `None` if there is no such node, or if no far bucket ends before `before`.
     fn first_of_far(
         &self,
         nodes: &impl View<P, Self>,
@@ -568,8 +575,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             }
             first.is_some()
         };
-        // All nodes of a lower bucket expire before those of a higher bucket. Nodes of a bucket
-        // that is being emptied can expire at any time, and leave after their equals.
+        // All nodes of a lower far bucket expire before all nodes of a higher far bucket. A node of
+        // a bucket that is being emptied can expire at any time, and leaves after other nodes with
+        // the same expiry.
         let bits = |map: u64| (0..POWERS).filter(move |&power| (map >> power) & 1 == 1);
         let _ = bits(self.far_occupied & !self.clock).any(&mut scan);
         let _ = bits(self.far_occupied & self.clock).any(&mut scan);
@@ -642,9 +650,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             && Geometry::<BUCKETS, SHIFT, DEPTH>::same_bucket(record.deadline, deadline, level)
             && Self::level_for(deadline - now).is_none_or(|fresh| fresh >= level)
         {
-            // The node's expiry stays the same, and is early enough for the lateness of the new
-            // delay. The bucket ends after `now`, so the node also stays in it when the clock
-            // advances to `now`.
+            // The node's expiry stays the same, and its lateness is within the bound for the new
+            // delay. The bucket ends after `now`, so the node also stays in the bucket when the
+            // clock advances to `now`.
             nodes.record_mut(p).deadline = deadline;
             return HeadChange::when(moved);
         }
@@ -697,7 +705,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
             }
             let _ = self.catch_up(nodes, now, budget, true);
         }
-        // Far timers can have used up the budget.
+        // The far timers that were inserted again might have used up the budget.
         if *budget == 0 {
             return None;
         }
@@ -729,9 +737,9 @@ unsafe impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usiz
     }
 
     fn for_each(&self, nodes: &impl View<P, Self>, mut visit: impl FnMut(P)) {
-        // The order of equals: a bucket of a higher level leaves before those of lower levels, and
-        // far timers leave after their equals at the top level. Nodes of a far bucket that is being
-        // emptied leave after all others.
+        // Timers of the same expiry are visited in the order in which they leave. Timers at a
+        // higher level leave before timers at lower levels, and far timers leave after the timers
+        // at the top level. Nodes of a far bucket that is being emptied leave after all others.
         self.due.iter(nodes).for_each(&mut visit);
         let visit_levels = |levels: &[[Chain<P>; BUCKETS]], visit: &mut dyn FnMut(P)| {
             levels.iter().rev().flatten().for_each(|bucket| bucket.iter(nodes).for_each(&mut *visit));

@@ -1,5 +1,5 @@
-//! `DaryHeap`, `BoundedHeap` and `LentHeap`: one heap in a growing array, inside the queue, or in
-//! lent memory.
+//! `DaryHeap`, `BoundedHeap` and `LentHeap`: the same heap in an array that grows, in the queue
+//! itself, or in memory that the caller lends.
 
 mod buffer;
 mod check;
@@ -16,7 +16,7 @@ use crate::layout::Apart;
 use crate::queue::hook::{HookPtr, HookQueue};
 use crate::structure::{Discipline, Due, Family, Handle, Nodes, Record, Shape};
 
-// Only this crate implements buffers: the `unsafe impl` below relies on their behavior.
+// Only this crate implements `Buffer`, because the `unsafe impl` below relies on what buffers do.
 #[cfg(feature = "alloc")]
 pub(super) use buffer::Growing;
 pub use buffer::{Arity, Degree, Group, MOST, groups_for};
@@ -24,37 +24,38 @@ pub(super) use buffer::{Buffer, Entry, key};
 use buffer::{Inline, Lent};
 use siblings::{earliest, pick};
 
-/// The `D`-ary heap that grows, as the type argument of a queue. `D` is 2 or 4.
+/// The `D`-ary heap in an array that grows, as the type argument of a queue. `D` is 2 or 4.
 ///
 /// A heap with `D` = 2 or 4 children per entry, in an array that grows, has a fixed size, or is
-/// lent by the caller. Equals leave in the order of their arrival.
+/// lent by the caller. Timers of equal expiry leave in the order of their arrival.
 ///
-/// The array holds the keys, so that finding the earliest of `D` siblings reads one cache line and
-/// no node. A node holds only its position. An entry holds its expiry and an arrival number from a
-/// counter of 32 bits. A comparison treats these two as one number, without a branch. When the
-/// counter is used up, all entries are sorted in place and numbered again. Renumbering costs O(n
-/// log n) once in 2^32 inserts and reschedules, without allocation.
+/// The array holds the expiries, so that finding the earliest of `D` siblings reads one cache line
+/// and no node. A node holds only its position. An entry holds its expiry, and an arrival number
+/// from a counter of 32 bits. A comparison treats expiry and arrival number as one number, without
+/// a branch. When the counter is used up, all entries are sorted in place and numbered again.
+/// Renumbering takes O(n log n) once every 2^32 inserts and reschedules, and allocates nothing.
 ///
-/// With four children per entry, a pop leaves a hole at the root, and the next insert fills it with
-/// one sift. Without the hole it would take two sifts: one to fill the root from the end of the
-/// array, and one to raise the new entry from there. While there is a hole, the head is the
-/// earliest child of the root. The next pop fills the head's own cell from the end of the array, so
-/// draining the queue visits the same groups as without a hole. With two children per entry it is
-/// the textbook heap: a pop fills the root at once.
+/// With four children per entry, a pop leaves a hole at the root, and the next insert fills the
+/// hole with one sift. Without the hole, pop and insert would take two sifts: one to fill the root
+/// from the end of the array, and one to raise the new entry from there. While the root is a hole,
+/// the head is the earliest child of the root. The next pop then fills the cell of that child from
+/// the end of the array, so draining the queue visits the same groups as without a hole. With two
+/// children per entry the structure is the textbook heap: a pop fills the root at once.
 ///
 /// # Choose when
-/// - deadlines are random, nothing is known about them, and most timers expire;
-/// - memory is scarce, and room is reserved or bounded: a timer takes 28 bytes in a slab versus 32
-///   in a tree, and over hooks 32 to 40 versus 48;
-/// - a strict bound is needed: the queue is a static, and refuses timers when it is full
-///   ([`BoundedHeap`], [`LentHeap`]).
+/// - deadlines are random or unknown, and most timers expire;
+/// - memory is scarce, and the array is reserved in advance or bounded: in a slab a timer takes 28
+///   bytes (in a tree 32), and over hooks 32 to 40 bytes (in a tree 48);
+/// - the number of timers must have a strict bound: a queue in a static refuses timers when it is
+///   full ([`BoundedHeap`], [`LentHeap`]).
 ///
 /// # Avoid when
-/// - a single slow call is not acceptable: an insert that grows the array copies it (reserve, or
-///   use a bounded heap), and every 2^32nd insert or reschedule sorts it (once in 72 minutes at a
-///   million calls per second);
-/// - nodes must never be looked up through a second array: each move of an entry writes its node;
-/// - the program iterates over timers in order of delivery: the array is not in this order.
+/// - a single slow call is not acceptable: an insert that grows the array copies it (unless you
+///   reserve or use a bounded heap), and every 2^32nd insert or reschedule sorts it (every 72
+///   minutes at a million calls per second);
+/// - the heap must not access the nodes of other timers: each move of an entry writes the entry's
+///   node;
+/// - the program iterates over timers in the order of delivery: the array is not in that order.
 ///
 /// # Layout
 /// ```text
@@ -69,10 +70,10 @@ use siblings::{earliest, pick};
 ///   entry    expiry: 8 bytes | arrival: 4 | node: 4 (slab) or a pointer (hook);
 ///            both numbers as their distance from the last
 /// ```
-/// With slab handles an entry takes 16 bytes. A group of four is one aligned cache line; a group of
-/// two is half a line. For `D` = 2 the children of `c` are group `c`, and the parent of `c` is
-/// `c / 2`. The children of four siblings are four adjacent groups. Big growing heaps prefetch them
-/// (on x86-64) before the comparison selects a sibling.
+/// With slab handles an entry takes 16 bytes. A group of four entries is one aligned cache line; a
+/// group of two entries is half a line. For `D` = 2 the children of `c` are group `c`, and the
+/// parent of `c` is `c / 2`. The children of four siblings are four adjacent groups. On x86-64, a
+/// big growing heap prefetches these groups before the comparison selects a sibling.
 ///
 /// # Costs
 /// | operation | worst | usual | cache lines |
@@ -88,39 +89,43 @@ use siblings::{earliest, pick};
 /// | pop_and_reinsert | O(D log n) | O(D log n), one sift | a group and a node per level |
 /// | advance, k expired | O(k D log n) | the same | as k pops |
 ///
-/// The table counts lines of the array and the records; the storage also reads a slot or an owner
-/// word. A timer takes 16 + 4 bytes plus its slot (8 for a `u32`) in a slab; a test asserts the 28
-/// bytes. A vector that doubles leaves up to half of the array unused; `with_capacity` leaves
-/// nothing unused. Over hooks a timer takes 8 bytes in the node, plus an entry in the array. On
-/// 64-bit targets the entry takes 32 bytes in the growing array (24, and padding to whole lines),
-/// and 32 in the lent array. In the bounded array the entry takes 24 bytes (slab: 16), and each
-/// queue takes about two groups more. On 32-bit targets an entry takes 16 bytes in each array, and
-/// nothing is aligned to lines. There, a queue with a bounded heap of 20 timers takes 488 bytes.
-/// Insert, remove and pop never allocate after `reserve`; bounded heaps never allocate at all.
-/// `clear` is O(1), or O(n) in a bounded heap. An insert is O(n) when the array grows.
+/// The last column counts the cache lines of the array and of the records; the storage also reads a
+/// slot (slab) or an owner word (hooks). A timer takes 16 + 4 bytes plus its slot (8 for a `u32`)
+/// in a slab; a test asserts the 28 bytes. A vector that doubles leaves up to half of the array
+/// unused; `with_capacity` leaves nothing unused. Over hooks a timer takes 8 bytes in the node,
+/// plus an entry in the array. On 64-bit targets the entry takes 32 bytes in the growing array (24
+/// bytes and padding to whole lines), and also 32 bytes in the lent array. In the bounded array the
+/// entry takes 24 bytes (slab: 16), and each queue takes the space of about two additional groups.
+/// On 32-bit targets an entry takes 16 bytes in every kind of array, and groups are not aligned to
+/// lines. On such a target, a queue with a bounded heap of 20 timers takes 488 bytes. Insert,
+/// remove and pop never allocate after `reserve`; bounded heaps never allocate at all. `clear` is
+/// O(1), or O(n) in a bounded heap. An insert is O(n) when the array grows.
 ///
 /// # Invariants
 /// 1. The array has one entry for each pending timer, and each entry names a node. The groups in
 ///    use are exactly those that hold entries ([`Violation::Count`]).
-/// 2. No entry is earlier than its parent, by (expiry, arrival) ([`Violation::HeapOrder`]). Only
-///    the root can be a hole, and only with four children per entry and while a timer is pending
-///    ([`Violation::Head`]).
+/// 2. No entry is earlier than its parent in the order of (expiry, arrival)
+///    ([`Violation::HeapOrder`]). Only the root can be a hole, and only with four children per
+///    entry and while a timer is pending ([`Violation::Head`]).
 /// 3. An entry's node names the entry's cell ([`Violation::Position`]).
-/// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies the
-///    bound, and uniqueness between parent and child. A check of all pairs would have to sort the
-///    entries, and a sort needs memory or a writable heap.
-/// 5. Every other cell is empty, all zeros: latest expiry, last sequence number, no node
-///    ([`Violation::UnusedCell`]). No entry ever has that sequence number, so an empty cell never
-///    precedes an entry, and no search needs a bound inside a group.
+/// 4. Arrivals are unique and below the counter ([`Violation::Sequence`]). `check` verifies that
+///    each number is below the counter, and that a child's number differs from its parent's. To
+///    compare all pairs, `check` would have to sort the entries, and a sort needs memory or a
+///    writable heap.
+/// 5. Every other cell is empty. An empty cell is all zeros, which stands for the latest expiry,
+///    the last sequence number and no node ([`Violation::UnusedCell`]). No entry ever has that
+///    sequence number, so an empty cell never precedes an entry, and a search can read whole groups
+///    without a bound.
 ///
 /// # References
 /// Williams, "Algorithm 232: Heapsort", CACM 1964; Johnson, "Priority queues with update and
 /// finding minimum spanning trees", IPL 1975 (`D` children); Knuth, TAOCP 3, 5.2.3. A known variant
-/// saves comparisons: its hole sinks to a leaf before the last entry rises from there. This heap
-/// does not use that variant, because most last entries belong near a leaf, so stopping early costs
-/// little. Two bug reports about other heaps shaped the tests. A removal from the middle must sift
-/// up as well as down, but Xenomai's heap sifted only down until 2007, and Asterisk's until 2010
-/// (timers ran late or never). A full heap must report that it is full; Xenomai's lost the timer.
+/// saves comparisons: its hole sinks to a leaf, and the last entry then rises from this leaf. This
+/// heap does not use that variant, because most last entries belong near a leaf, so stopping early
+/// costs little. Two bug reports about other heaps shaped the tests. A removal from the middle must
+/// sift up as well as down. Xenomai's heap (until 2007) and Asterisk's heap (until 2010) only
+/// sifted down, so timers ran late or never. A full heap must report that it is full, but Xenomai's
+/// heap lost the timer.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub struct DaryHeap<const D: usize>;
@@ -139,8 +144,8 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap of at most `CAP` timers, inside the queue. It never allocates, and a constant
-/// expression creates it. `D` is 2 or 4.
+/// The `D`-ary heap of at most `CAP` timers, in the queue itself. The heap never allocates, and a
+/// constant expression can create it. `D` is 2 or 4.
 ///
 /// A queue that [`HookQueue::new`] creates is all zeros, so a static queue lies in `.bss` and takes
 /// no flash. With 20 timers it takes 488 bytes of RAM on 32-bit targets.
@@ -173,9 +178,9 @@ where
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The `D`-ary heap in memory that the caller lends, of a size known at run time. `D` is 2 or 4. A
-/// queue that was created without memory refuses every timer; [`HookQueue::lent`] creates a queue
-/// with memory.
+/// The `D`-ary heap in memory that the caller lends, for a bound that is known only at run time.
+/// `D` is 2 or 4. A queue that was created without memory refuses every timer; [`HookQueue::lent`]
+/// creates a queue with memory.
 ///
 /// [`Group::EMPTY`] is all zeros, so static groups lie in `.bss` and take no flash.
 ///
@@ -216,7 +221,7 @@ where
     /// must have at least the length that [`groups_for`] returns for the capacity.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there are too few groups, or the capacity exceeds 2^32 - 5.
+    /// [`Reject::Full`] when there are too few groups, or when `capacity` exceeds 2^32 - 5.
     pub fn lent(
         capacity: usize,
         groups: &'static mut [Group<HookPtr<LentHeap<D>>, D>],
@@ -227,8 +232,8 @@ where
     }
 }
 
-/// The record of a node in a heap: its cell while it is linked. The root's cell is `D - 1`, so 0
-/// means that the node has no cell.
+/// The record of a node in a heap: its cell while it is linked. The first cell in use is `D - 1`,
+/// so the value 0 means that the node has no cell.
 #[derive(Debug)]
 pub struct HeapRecord {
     cell: u32,
@@ -250,10 +255,10 @@ impl<P: Handle> Record<P> for HeapRecord {
     }
 }
 
-/// A record that stores the cell of its node's entry. A structure that is built on this heap has a
-/// record type of its own.
+/// A record that stores the cell of its node's entry. A structure that contains this heap
+/// implements the trait for its own record type.
 pub trait InCell {
-    /// Returns the cell that [`set_cell`](Self::set_cell) stored last, while the node has an entry.
+    /// Returns the cell that [`set_cell`](Self::set_cell) stored last. The node must have an entry.
     fn cell(&self) -> usize;
 
     /// Stores a cell.
@@ -278,9 +283,10 @@ pub struct TimerHeap<P, B, const D: usize, R = HeapRecord> {
     buffer: B,
     /// The number of entries.
     pub(super) len: usize,
-    /// The arrival number of the next insert.
+    /// The arrival number that the next insert takes.
     pub(super) next_sequence: u32,
-    /// Whether the root's cell is empty: the head was removed and nothing has been inserted since.
+    /// Whether the root's cell is empty, because the head was removed and nothing has been inserted
+    /// since.
     hole: bool,
     _handles: core::marker::PhantomData<fn() -> (P, R)>,
 }
@@ -320,7 +326,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Takes a number for the next arrival, greater than any in the heap.
+    /// Takes the number for the next arrival, which is greater than all arrival numbers in the
+    /// heap.
     #[inline]
     fn take_sequence(&mut self, nodes: &mut impl Nodes<P, R>) -> u32 {
         if self.next_sequence == u32::MAX {
@@ -331,7 +338,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         sequence
     }
 
-    /// Removes the entry from `cell`, which is in use. A removal from the root's cell leaves a
+    /// Removes the entry from `cell`, which must be in use. A removal from the root's cell leaves a
     /// hole, which the next insert fills.
     #[inline]
     pub(super) fn vacate(&mut self, nodes: &mut impl Nodes<P, R>, cell: usize) {
@@ -347,13 +354,14 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         if cell != last
             && let Some(p) = node
         {
-            // Both directions are needed: the last entry can come from another branch and be
-            // earlier than the parent of the cell.
+            // The last entry might have to sink or to rise, because it can come from another branch
+            // and be earlier than the parent of the cell.
             self.settle(nodes, cell, key, p);
         }
     }
 
-    /// Removes the entry from the root's cell, and leaves a hole there. The heap has other entries.
+    /// Removes the entry from the root's cell, and leaves a hole there. The heap must have other
+    /// entries.
     #[inline]
     fn open_root(&mut self) {
         self.buffer.group_mut(0)[Self::ROOT] = Entry::EMPTY;
@@ -373,8 +381,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         Some(Due { handle: node?, deadline: expiry, expiry })
     }
 
-    /// Inserts an entry, at the hole if there is one. Room was reserved. Returns whether the entry
-    /// is the head.
+    /// Inserts an entry, at the hole if there is one. The caller must have reserved room. Returns
+    /// whether the entry is the head.
     #[inline]
     pub(super) fn push(&mut self, nodes: &mut impl Nodes<P, R>, key: u128, p: P) -> bool {
         self.len += 1;
@@ -405,8 +413,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         candidates.into_iter().flatten().max_by_key(Entry::key)
     }
 
-    /// Returns the node of the entry in the `k`th cell from the root; a hole at the root does not
-    /// count.
+    /// Returns the node of the entry in the `k`th cell from the root. If the root is a hole, its
+    /// cell is not counted.
     #[inline]
     pub(super) fn near_root(&self, k: usize) -> Option<P> {
         let at = k.checked_add(usize::from(self.hole)).filter(|&at| at < self.cells())?;
@@ -422,7 +430,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
     /// Makes room for `additional` entries beyond `len`.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no memory; nothing has changed then.
+    /// [`Reject::Full`] when there is no memory. The heap is then unchanged.
     #[inline]
     pub(super) fn reserve_entries(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         self.buffer.reserve(len, additional)
@@ -439,7 +447,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         self.buffer.heap_bytes()
     }
 
-    /// Removes all entries; keeps the memory.
+    /// Removes all entries without freeing the memory.
     pub(super) fn forget_entries(&mut self) {
         self.buffer.clear();
         self.len = 0;
@@ -494,7 +502,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
 
     #[inline]
     fn reschedule(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) -> HeadChange {
-        // The number is taken first, since renumbering moves the node.
+        // The number is taken first, since taking it can renumber the entries, which moves the
+        // node.
         let sequence = self.take_sequence(nodes);
         let from = nodes.record(p).cell();
         let key = key(deadline.max(now), sequence);
@@ -547,8 +556,8 @@ unsafe impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell + Record<P>> D
     fn rearm_due(&mut self, nodes: &mut impl Nodes<P, R>, p: P, deadline: Tick, now: Tick) {
         let sequence = self.take_sequence(nodes);
         let cell = if self.hole { nodes.record(p).cell() } else { Self::ROOT };
-        // The timer never rises: no other timer is earlier, and it is the last arrival among its
-        // new equals.
+        // The timer never rises, because no other timer was earlier, and the timer is now the last
+        // arrival among the timers of its new expiry.
         self.sink(nodes, cell, key(deadline.max(now), sequence), p);
     }
 

@@ -1,8 +1,8 @@
-//! Digit arithmetic: computes the bucket to which a tick belongs. This file handles numbers only,
-//! no nodes.
+//! Digit arithmetic: computes the bucket of a `Wheel` to which a tick belongs. This file computes
+//! only with numbers and does not access nodes.
 //!
-//! The scheme writes a tick in base `BUCKETS`. With 64 buckets per level, a digit has 6 bits, and
-//! level n belongs to digit n, counted from the lowest.
+//! A tick is written in base `BUCKETS`. With 64 buckets per level, a digit has 6 bits, and level n
+//! corresponds to digit n, counted from the lowest digit.
 //!
 //! ```text
 //!   70000 = 17 * 64^2 + 5 * 64 + 48      digits  17  5 48
@@ -12,14 +12,13 @@
 //! # Inputs, and why each bound holds
 //! - `BUCKETS` is a power of two from 2 to 64, so a digit is a whole number of bits, and one `u64`
 //!   has a bit for each bucket of a level.
-//! - There are `64 / bits` levels, rounded up, so every tick has a digit at every level, and no
-//!   tick is beyond the top level. With 64 buckets there are 11 levels, and the top digit has 4
-//!   bits.
+//! - There are `64 / bits` levels, rounded up, so the digits of all levels together cover all 64
+//!   bits of a tick. With 64 buckets there are 11 levels, and the top digit has 4 bits.
 //! - The highest level is 63 (with 2 buckets per level), so `bits * level` is at most 63 and no
 //!   shift overflows.
 //! - A bucket's number is at most 703 (11 levels of 64), so the number fits in a `u16`.
-//! - A clock is never later than an expiry, so clock and expiry agree above the highest digit that
-//!   differs, and in that digit the expiry is greater. Equal ticks belong to level 0.
+//! - A clock is never later than an expiry. In the highest digit in which the two differ, the
+//!   expiry is therefore greater. If clock and expiry are equal, the level is 0.
 
 use crate::contract::Tick;
 
@@ -40,18 +39,20 @@ impl<const BUCKETS: usize> BucketNumber<BUCKETS> {
         Self((level * BUCKETS + digit) as u16)
     }
 
-    /// Returns the bucket of `expiry` at `clock`: its level is the highest digit in which `expiry`
-    /// differs from `clock`, and its digit is that digit of `expiry`.
+    /// Returns the bucket of `expiry` at `clock`. The bucket's level is the number of the highest
+    /// digit in which `expiry` differs from `clock`, and the bucket's digit is the value of that
+    /// digit in `expiry`.
     ///
-    /// `clock` is not later than `expiry`. With 64 buckets `of(1000, 70000)` is level 2, bucket 17.
+    /// `clock` must not be later than `expiry`. With 64 buckets `of(1000, 70000)` is bucket 17 of
+    /// level 2.
     #[inline]
     pub(in crate::structures) const fn of(clock: Tick, expiry: Tick) -> Self {
-        // Equal ticks differ in no bit: setting the lowest bit gives them level 0.
+        // If the ticks are equal, no bit differs, and setting the lowest bit gives level 0.
         let highest_bit = u64::BITS - 1 - ((clock ^ expiry) | 1).leading_zeros();
-        // The division uses 16 bits, which hold both numbers. For 32-bit x86 at opt-level 1, rustc
-        // 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication, and then uses the
-        // wrong (lower) half of the product as the level. The resulting index is far outside the
-        // wheel.
+        // The division uses 16 bits, which are enough for both operands. For 32-bit x86 at
+        // opt-level 1, rustc 1.95 (LLVM 22.1.2) replaces a division of 32 bits by a multiplication,
+        // and then uses the wrong (lower) half of the product as the level. The resulting index is
+        // far outside the wheel.
         let level = (highest_bit as u16 / Self::BITS as u16) as u32;
         Self::new(level as usize, (expiry >> (level * Self::BITS)) as usize % BUCKETS)
     }

@@ -1,4 +1,4 @@
-//! `FixedDelay`: a list for each common delay, and a heap of the lists' heads.
+//! `FixedDelay`: a list for each common delay, and a heap of the first timers of the lists.
 
 mod check;
 mod lists;
@@ -16,7 +16,7 @@ use crate::explain::{Explanation, Whereabouts};
 use crate::layout::Together;
 use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 
-/// One list per delay and a heap of their heads, as the type argument of a queue.
+/// One list per delay and a heap of the first timers of the lists, as the type argument of a queue.
 ///
 /// ```
 /// use tickwright_core::{FixedDelay, SlabQueue};
@@ -30,33 +30,36 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A list for each delay, and a 4-ary heap of the lists' heads. A timer whose delay has no list has
-/// its own entry in the heap.
+/// A list for each delay, and a 4-ary heap of the first timers of the lists. A timer whose delay
+/// has no list has an entry in the heap.
 ///
 /// The delay of a timer is its expiry minus `now` at its insert or reschedule, in ticks. A past
-/// deadline has delay 0. `now` never goes back, so timers with the same delay arrive in order of
-/// expiry, and an insert is an append. When the head of a list leaves, the next timer of the list
-/// takes over the head's cell of the heap.
+/// deadline has delay 0. `now` never decreases, so timers with the same delay arrive in the order
+/// of their expiries, and an insert only appends the timer to its list. When the head of a list
+/// leaves, the next timer of the list takes over the head's cell in the heap.
 ///
-/// A hash of the delay selects the only one of 256 lists that the delay can use. The delay takes
-/// that list if the list is empty, or has held a single timer since it was last empty. That timer
-/// then stays in the heap, without a list, so delays that occur once do not block delays that occur
-/// often. A delay whose list belongs to another delay uses the heap: the queue does not search for
-/// a second list.
+/// A hash of the delay selects one of 256 lists, which is the only list that the delay can use. The
+/// delay takes that list if the list is empty, or if a single timer of another delay has been in
+/// the list since it was last empty. In the second case the single timer stays in the heap without
+/// a list, so delays that occur once do not block delays that occur often. If the selected list
+/// belongs to another delay, the timer goes into the heap: the queue does not search for a second
+/// list.
 ///
 /// # Choose when
 /// - most timers have one of a few delays, such as request time-outs, keep-alives and retries;
-/// - most of these timers are cancelled or moved before they are due: inside a list, neither
-///   operation touches the heap;
-/// - exact order is needed: equal expiries leave in the order of arrival, also across lists.
+/// - most of these timers are cancelled or moved before they are due: for a timer that is not the
+///   first of its list, neither operation accesses the heap;
+/// - timers of equal expiry must leave in the order of arrival, even if they are in different
+///   lists.
 ///
 /// # Avoid when
-/// - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work with 12 bytes less per
-///   timer;
+/// - deadlines are random: [`DaryHeap`](crate::DaryHeap) does the same work, and takes 12 bytes
+///   less per timer;
 /// - the caller computes deadlines from a clock that is ahead of the queue's `now`. Example: ticks
-///   are nanoseconds, a deadline is the time 1,203 plus 500, and the queue was last advanced to
-///   1,000. The queue then computes a delay of 703, and a different delay for the next timer. If
-///   the caller passes the time to [`insert_at`](crate::TimerQueue::insert_at), the delay is 500.
+///   are nanoseconds, a deadline is 500 after the time 1,203, and the queue was last advanced to
+///   1,000. The queue then computes a delay of 703 for this timer, and another delay for the next
+///   timer. If the caller passes the time to [`insert_at`](crate::TimerQueue::insert_at), the delay
+///   is 500.
 ///
 /// # Layout
 /// ```text
@@ -74,11 +77,11 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 /// ```
 /// An entry of the heap takes 16 bytes in a slab, as in [`DaryHeap`](crate::DaryHeap). The table
 /// has 256 lists: it takes 4 KiB in a slab, and 6 KiB over hooks on 64-bit targets. The first
-/// insert allocates the table. A queue that gets no memory for the table works as a heap.
+/// insert allocates the table. If there is no memory for the table, all timers go into the heap.
 ///
 /// # Costs
-/// `h` is the number of entries in the heap: one for each non-empty list, and one for each timer
-/// without a list.
+/// `h` is the number of entries in the heap: one entry for each non-empty list, and one entry for
+/// each timer without a list.
 ///
 /// | operation | worst | usual | cache lines |
 /// |---|---|---|---|
@@ -91,36 +94,38 @@ use crate::structure::{Discipline, Due, Family, Handle, Shape, View};
 ///
 /// When timers of two delays are pending, `h` is 2, and a pop compares the two heads. When no two
 /// timers have the same delay, `h` is `n`. Every 2^32nd insert or reschedule renumbers the timers,
-/// in O(n log h), without allocation.
+/// which takes O(n log h) and allocates nothing.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
-/// 32-bit targets). In addition, each entry of the heap takes 16 bytes (hook 24; on 32-bit targets
-/// 16). `with_capacity` and `reserve` make room for one entry per timer. Without these calls, each
-/// insert makes room only for the entries that exist, so a reschedule that removes a timer from a
-/// list might allocate. If that reschedule gets no memory, it inserts the timer into its old list
-/// in order, by a scan from the tail: O(n). After a reservation nothing allocates. `clear` is O(1),
-/// plus a pass over the table.
+/// 32-bit targets). In addition, each entry of the heap takes 16 bytes in a slab, and 24 bytes over
+/// hooks (16 on 32-bit targets). `with_capacity` and `reserve` make room for one entry per timer.
+/// Without these calls, each insert makes room only for the heap entries that exist, so a
+/// reschedule that moves a timer from a list into the heap might allocate. If that reschedule gets
+/// no memory, it inserts the timer into its old list in order, by a scan from the tail, which takes
+/// O(n). After a reservation no operation allocates. `clear` takes O(1), plus a pass over the
+/// table.
 ///
 /// # Invariants
 /// 1. Each pending node has an entry in the heap, or follows another node in a list. The number of
-///    reachable nodes is the number of pending timers ([`Violation::Count`]). The heap keeps the
-///    invariants of [`DaryHeap`](crate::DaryHeap), and each entry has the expiry of its node
-///    ([`Violation::Position`]).
-/// 2. `prev` of a node's `next` is the node. A node with an entry has no `prev`
-///    ([`Violation::BackLink`]). Nodes inside a list name that list ([`Violation::Bucket`]).
-/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Arrival numbers increase where
-///    expiries are equal, and are below the counter ([`Violation::Sequence`]).
-/// 4. The table holds the last node of each list of two or more. Each `tail` of the table is the
-///    last node of a chain that starts at the list's head ([`Violation::Head`]).
-/// 5. A list has a delay that hashes to its number ([`Violation::Bucket`]). A list of two or more
-///    is marked as shared; an empty list is not ([`Violation::Occupied`]).
+///    nodes that can be reached in this way is the number of pending timers ([`Violation::Count`]).
+///    The invariants of [`DaryHeap`](crate::DaryHeap) hold for the heap, and each entry has the
+///    expiry of its node ([`Violation::Position`]).
+/// 2. If a node has a `next`, the `prev` of that next node is the node itself. A node with an entry
+///    has no `prev` ([`Violation::BackLink`]). Nodes inside a list name that list
+///    ([`Violation::Bucket`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Among nodes of equal expiry
+///    arrival numbers increase, and all of them are below the counter ([`Violation::Sequence`]).
+/// 4. The table holds the last node of each list that has two or more nodes. Each `tail` of the
+///    table is the last node of a chain that starts at the list's head ([`Violation::Head`]).
+/// 5. The delay of a list hashes to the list's number ([`Violation::Bucket`]). A list of two or
+///    more nodes is marked as shared; an empty list is not marked ([`Violation::Occupied`]).
 /// 6. `quiet` is not later than any expiry ([`Violation::Minimum`]).
 ///
 /// # References
-/// libevent, `event_base_init_common_timeout`: one queue per duration, whose head is in the
-/// min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers of one interval arrive in
-/// order. Node.js, lib/internal/timers.js: one list per duration in a map, and a priority queue of
-/// these lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
+/// libevent, `event_base_init_common_timeout`: one queue per duration, whose first timer is in the
+/// min-heap (event.c, since 2.0). Varghese & Lauck, SOSP 1987: timers with the same interval arrive
+/// in the order of expiry. Node.js, lib/internal/timers.js: one list per duration in a map, and a
+/// priority queue of these lists. Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedDelay;
 
@@ -133,31 +138,31 @@ impl Family for FixedDelay {
     const SHAPE: Shape = Shape::Heap;
 }
 
-/// The lists and their heap over handles `P`.
+/// The lists and the heap, over handles `P`.
 #[derive(Debug)]
 pub struct Delays<P: Handle> {
-    /// The heads of the lists, and the timers without a list.
+    /// The first timers of the lists, and the timers without a list.
     heap: TimerHeap<P, Growing<P, 4>, 4, FixedDelayRecord<P>>,
     lists: Lists<P>,
-    /// No timer is due before this tick. A poll before this tick reads no entry.
+    /// No timer is due before this tick, so a poll before this tick reads no entry.
     quiet: Tick,
     /// The number of entries for which the heap has memory.
     room: usize,
 }
 
-/// The former place of a node that was unlinked.
+/// Where a node was before it was unlinked.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     /// Whether the node was the head of the queue.
     led: bool,
-    /// The cell of the node's entry, if no successor took it.
+    /// The cell of the node's entry, unless the next node of the list took over the cell.
     cell: Option<usize>,
     /// The number of the node's list, even if that list is now empty.
     list: Option<usize>,
 }
 
 impl<P: Handle> Delays<P> {
-    /// Gets memory for the lists and for entries of the heap.
+    /// Allocates memory for the lists and for entries of the heap.
     #[inline(never)]
     fn make_room(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         if self.lists.0.is_empty() {
@@ -172,7 +177,7 @@ impl<P: Handle> Delays<P> {
         Ok(())
     }
 
-    /// As [`due`](Discipline::due), for ticks at which a timer might be due.
+    /// Does what [`due`](Discipline::due) does when `now` is not before `quiet`.
     #[inline]
     fn due_after_quiet(&mut self, now: Tick, budget: usize) -> Option<Due<P>> {
         if budget == 0 {
@@ -187,7 +192,7 @@ impl<P: Handle> Delays<P> {
         Some(Due { handle: entry.node?, deadline: expiry, expiry })
     }
 
-    /// As [`pop`](Discipline::pop), for ticks at which a timer might be due.
+    /// Does what [`pop`](Discipline::pop) does when `now` is not before `quiet`.
     #[inline]
     fn pop_after_quiet(
         &mut self,
@@ -200,7 +205,8 @@ impl<P: Handle> Delays<P> {
         Some(due)
     }
 
-    /// Takes a number for the next arrival, greater than any in the queue.
+    /// Takes the number for the next arrival, which is greater than all arrival numbers in the
+    /// queue.
     #[inline]
     fn take_arrival(&mut self, nodes: &mut impl View<P, Self>) -> u32 {
         if self.heap.next_sequence == u32::MAX {
@@ -211,8 +217,8 @@ impl<P: Handle> Delays<P> {
         arrival
     }
 
-    /// Appends `p` to the list of its delay, or writes the record of a node that belongs in the
-    /// heap. Returns the key of the entry that the heap must insert.
+    /// Appends `p` to the list of its delay, or writes the record for a node that belongs in the
+    /// heap. If the heap must insert an entry, it returns the entry's key.
     #[inline]
     fn append(
         &mut self,
@@ -228,8 +234,8 @@ impl<P: Handle> Delays<P> {
         if let Some(list) = self.lists.0.get_mut(number) {
             if let Some(tail) = list.tail
                 && list.delay == delay
-                // The tail is later than `expiry` if the list has accepted a timer that got no
-                // memory for an entry.
+                // The tail can be later than `expiry`, if it is a timer that stayed in the list
+                // because there was no memory for a heap entry.
                 && nodes.record(tail).expiry <= expiry
             {
                 list.link(nodes, tail, p, expiry, number, arrival);
@@ -244,7 +250,8 @@ impl<P: Handle> Delays<P> {
         Some(key(expiry, arrival))
     }
 
-    /// Unlinks `p` from its list. The successor of a head takes over the head's cell.
+    /// Unlinks `p` from its list. If `p` is the first node of the list, the next node takes over
+    /// the cell of `p`.
     #[inline(always)]
     fn leave(&mut self, nodes: &mut impl View<P, Self>, p: P) -> Left {
         let record = nodes.record(p);
@@ -280,14 +287,14 @@ impl<P: Handle> Delays<P> {
     }
 
     /// The fast path of a re-arm: moves `p` from inside a list to the tail of the same list.
-    /// Returns false without a change if `p` is not inside a list, is the tail of its list, or must
-    /// change its list, or if the arrival numbers are used up.
+    /// Returns false without a change in four cases: `p` is not inside a list, `p` is the tail of
+    /// its list, `p` must move to another list, or the arrival numbers are used up.
     #[inline(always)]
     fn move_to_tail(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> bool {
         let arrival = self.heap.next_sequence;
         let delay = expiry - now;
-        // The list's number is computed from the delay, so the loads of the list and of its tail do
-        // not wait for the record, which often is not in the cache.
+        // The list's number is computed from the delay, so the processor can load the list and its
+        // tail before the record of `p` arrives from memory.
         let number = Lists::<P>::number_of(delay);
         let Some(list) = self.lists.0.get_mut(number) else { return false };
         let Some(tail) = list.tail else { return false };
@@ -311,7 +318,7 @@ impl<P: Handle> Delays<P> {
     /// Re-arms `p`, wherever it is.
     #[inline(never)]
     fn move_anywhere(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
-        // The number is taken first, since renumbering moves the node.
+        // The number is taken first, since taking it can renumber the timers, which moves the node.
         let arrival = self.take_arrival(nodes);
         let left = self.leave(nodes, p);
         self.quiet = self.quiet.min(expiry);
@@ -339,9 +346,9 @@ impl<P: Handle> Delays<P> {
         HeadChange::when(left.led || leads)
     }
 
-    /// Makes `p`, the second node of its list, the head, whose entry is in `cell`. `p` is not
-    /// earlier than the old head, so the entry can only sink. The function is never inlined, so
-    /// that a timer that leaves from inside a list need not save registers for it.
+    /// Makes `p`, the second node of its list, the first node: `p` takes over the entry in `cell`.
+    /// `p` is not earlier than the old first node, so the entry can only sink. The function is
+    /// never inlined, so that callers save registers only if they call it.
     #[inline(never)]
     fn succeed(&mut self, nodes: &mut impl View<P, Self>, cell: usize, list: Option<usize>, p: P) {
         let record = nodes.record_mut(p);
@@ -351,8 +358,8 @@ impl<P: Handle> Delays<P> {
         self.heap.sink(nodes, cell, key(expiry, arrival), p);
     }
 
-    /// Inserts `p` into a non-empty list, after the last node that is not later than `p`. Needs no
-    /// memory. Returns whether `p` is the head of the queue.
+    /// Inserts `p` into a non-empty list, after the last node that is not later than `p`. Returns
+    /// whether `p` is the head of the queue. The call allocates nothing.
     #[cold]
     fn insert_sorted(
         &mut self,
@@ -392,8 +399,9 @@ impl<P: Handle> Delays<P> {
         false
     }
 
-    /// Numbers the nodes 0, 1, ... again in their order, when the counter is used up. It moves all
-    /// nodes in order into one chain, and then appends each node to its old list.
+    /// Gives the nodes the arrival numbers 0, 1, ... in their order, when the counter is used up.
+    /// The function moves all nodes in order into one chain, and then appends each node to its old
+    /// list.
     #[cold]
     fn renumber(&mut self, nodes: &mut impl View<P, Self>) {
         let (mut first, mut last) = (None, None);
@@ -413,7 +421,7 @@ impl<P: Handle> Delays<P> {
             }
             last = Some(p);
         }
-        // The heap and all lists are empty; the lists keep their delays.
+        // At this point the heap and all lists are empty, but each list still has its delay.
         let mut arrival = 0;
         while let Some(p) = first {
             let record = nodes.record_mut(p);
@@ -435,7 +443,8 @@ impl<P: Handle> Delays<P> {
                 }
             });
             if !linked {
-                // The entry comes after all others, because the nodes are visited in order.
+                // The new entry is later than all other entries, because the nodes are visited in
+                // order.
                 self.heap.push(nodes, key(expiry, arrival), p);
             }
             arrival += 1;
@@ -456,8 +465,8 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
     const NEW: Self = Self { heap: TimerHeap::EMPTY, lists: Lists::NONE, quiet: 0, room: 0 };
     const ORDER: Order = Order::Exact;
 
-    /// A reservation makes room for a heap of all timers, but a single insert for only one more
-    /// entry.
+    /// A reservation makes room for a heap entry per timer, whereas a single insert makes room for
+    /// only one more heap entry.
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         if additional == 1 && self.heap.len < self.room && len < MOST {
@@ -479,7 +488,8 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         }
     }
 
-    // Inlined, so that the usual case, a timer between two others, saves no registers.
+    // Inlined, so that the usual case, which is a timer between two others, does not save
+    // registers.
     #[inline(always)]
     fn remove(&mut self, nodes: &mut impl View<P, Self>, p: P) -> HeadChange {
         let record = nodes.record(p);
@@ -491,7 +501,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         HeadChange::Same
     }
 
-    // Inlined, so that the usual case saves no registers.
+    // Inlined, so that the usual case does not save registers.
     #[inline(always)]
     fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
@@ -541,7 +551,7 @@ unsafe impl<P: Handle> Discipline<P> for Delays<P> {
         now < self.quiet
     }
 
-    // Most polls find nothing due, so that check is inlined.
+    // In most polls nothing is due, so the check for this case is inlined.
     #[inline(always)]
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, *budget) }

@@ -1,4 +1,5 @@
-//! `FlatQueue` and `BoundedFlat`: a sorted array that grows, or has a fixed size inside the queue.
+//! `FlatQueue` and `BoundedFlat`: a sorted array that grows, or that has a fixed size and is part
+//! of the queue.
 
 mod cells;
 #[cfg(all(test, feature = "alloc"))]
@@ -12,17 +13,18 @@ use crate::contract::{Exact, HeadChange, Order, Reject, Tick, Violation};
 use crate::layout::Together;
 use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, View};
 
-/// The sorted array that grows, as the type argument of a queue.
+/// The growing sorted array, as the type argument of a queue.
 ///
-/// A sorted array: the expiries of all timers are adjacent in memory, and the earliest is at the
-/// end.
+/// A sorted array: the expiries of all timers are adjacent in memory, and the earliest expiry is at
+/// the end.
 ///
 /// # Choose when
-/// - at most about sixty timers are pending: no other structure of this crate is then as fast;
+/// - at most about sixty timers are pending: with so few timers, no other structure of this crate
+///   is as fast;
 /// - the worst case of peek, second and pop must be constant.
 ///
 /// # Avoid when
-/// - hundreds of timers can be pending: each insert moves half of them.
+/// - hundreds of timers can be pending: an insert moves half of their cells on average.
 ///
 /// # Layout
 /// ```text
@@ -30,7 +32,8 @@ use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, 
 ///                                 ^
 ///                                 head: taken off the end
 /// ```
-/// No cell points to another: a search reads one cache line for four timers, and a pop reads one.
+/// No cell points to another cell: a search reads one cache line per four timers, and a pop reads
+/// one cache line.
 ///
 /// # Costs
 /// | operation | worst | usual | cache lines |
@@ -43,21 +46,21 @@ use crate::structure::{Discipline, Due, Family, Handle, Ordered, Record, Shape, 
 /// | pop_and_reinsert | O(n) | as insert | as insert |
 /// | advance, k expired | O(k) | O(k) | 1 per four timers |
 ///
-/// An insert or a move among up to eight timers reads and writes all cells, without a branch. Among
-/// up to 64 timers it walks from the head to the new place. Among more than 64 timers it searches
-/// in O(log n) and moves a block. A removal among up to eight timers reads all cells. Among more
-/// than eight timers it searches for the tick, and scans the timers of that tick. A timer takes 24
-/// bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on 32-bit targets),
-/// in node and cell. [`FlatQueue`] grows; [`BoundedFlat`] has a fixed number of cells and needs no
-/// allocator.
+/// With up to eight timers, an insert or a move reads and writes all cells, without a branch. With
+/// up to 64 timers it walks from the head to the new cell. With more than 64 timers it searches in
+/// O(log n) and moves a block. With up to eight timers, a removal reads all cells. With more timers
+/// it searches for the tick, and then scans the timers of that tick. A timer takes 24 bytes plus
+/// its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on 32-bit targets), counting
+/// both its node and its cell. [`FlatQueue`] grows; [`BoundedFlat`] has a fixed number of cells and
+/// needs no allocator.
 ///
 /// # Invariants
-/// 1. Each pending node is in one cell, and the number of cells in use is the number of pending
-///    timers ([`Violation::Count`]).
-/// 2. Expiries never increase from cell to cell ([`Violation::Order`]). Equals stand in the reverse
-///    order of their arrival, because an insert puts its cell before the cells with the same
-///    expiry.
-/// 3. A cell holds the same expiry as its node's record ([`Violation::Position`]).
+/// 1. Each pending node is in exactly one cell, and the number of cells in use is the number of
+///    pending timers ([`Violation::Count`]).
+/// 2. Expiries never increase from cell to cell ([`Violation::Order`]). Timers of equal expiry are
+///    in the reverse order of their arrival, because an insert writes the new cell before the cells
+///    with the same expiry.
+/// 3. A cell and the record of its node hold the same expiry ([`Violation::Position`]).
 ///
 /// # References
 /// Knuth, TAOCP 3, 5.2.1 (insertion into a sorted table) and 6.2.1 (binary search); Bentley,
@@ -77,8 +80,8 @@ impl Family for FlatQueue {
     const SHAPE: Shape = Shape::List;
 }
 
-/// The sorted array of at most `CAP` timers, inside the queue. It never allocates, and a constant
-/// expression creates it.
+/// The sorted array of at most `CAP` timers, in the queue itself. The array never allocates, and a
+/// constant expression can create it.
 ///
 /// A queue that [`HookQueue::new`](crate::HookQueue::new) creates is all zeros, so a static queue
 /// lies in `.bss` and takes no flash.
@@ -110,7 +113,7 @@ impl<const CAP: usize> Family for BoundedFlat<CAP> {
 /// The record of a node in the array.
 #[derive(Debug)]
 pub struct FlatRecord {
-    /// The tick at which the timer is due. In a free slot of a slab: the number of the next free
+    /// The tick at which the timer is due. In a free slot of a slab, the number of the next free
     /// slot.
     expiry: Tick,
 }
@@ -136,7 +139,7 @@ pub struct Flat<C> {
 }
 
 impl<C> Flat<C> {
-    /// Returns the cell of the linked `p`, which is due at `expiry`.
+    /// Returns the index of the cell of `p`, which must be linked and due at `expiry`.
     #[inline]
     fn find<P: Handle>(&self, expiry: Tick, p: P) -> usize
     where
@@ -219,8 +222,8 @@ unsafe impl<P: Handle, C: Cells<P>> Discipline<P> for Flat<C> {
         self.last().map(|cell| cell.node)
     }
 
-    // A pop needs no search, whereas a removal would search for the head among the timers of its
-    // tick.
+    // A pop takes the head without a search, whereas a removal would search for a node among the
+    // timers of its tick.
     fn take_any(&mut self, _: &mut impl View<P, Self>) -> Option<P> {
         let Cell { node, .. } = self.last()?;
         self.cells.remove(self.cells.len() - 1);
@@ -312,8 +315,8 @@ impl<P: Handle, C: Cells<P>> Ordered<P> for Flat<C> {
         self.cells.get(at.wrapping_sub(1)).map(|cell| cell.node)
     }
 
-    // Overridden, because a walk by `next` would search for each timer among the timers of the same
-    // tick.
+    // Overridden, because the default calls `next`, which would search for each timer among the
+    // timers of the same tick.
     fn in_order<'q>(&'q self, _: &'q impl View<P, Self>) -> impl Iterator<Item = P> + 'q
     where
         P: 'q,

@@ -1,12 +1,12 @@
-//! Tests that the page of each structure has the same headings in the same order.
+//! Tests that the documentation of each structure has the same headings in the same order.
 
 use std::string::String;
 use std::{fs, println};
 
 const HEADINGS: [&str; 6] = ["Choose when", "Avoid when", "Layout", "Costs", "Invariants", "References"];
 
-/// Returns whether a structure's page has all headings in order, and its invariants name what
-/// `check()` reports.
+/// Returns whether a structure's documentation has all headings in order, and its section on
+/// invariants names a [`Violation`](crate::Violation).
 fn holds(source: &str) -> bool {
     let mut rest = source;
     let mut invariants = "";
@@ -27,7 +27,7 @@ fn every_structure_has_its_headings() {
     let mut structures = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // A file that several structures share contains no family.
+        // A file that several structures share contains no `impl Family`, and is skipped.
         let source = if path.is_file() { fs::read_to_string(&path).unwrap() } else { String::new() };
         let mut heads = source.lines().filter(|line| line.starts_with("impl"));
         if heads.any(|line| line.contains(" Family for ") || line.ends_with(" Family")) {

@@ -9,14 +9,14 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 /// A doubly linked list in order of expiry; an insert scans from the tail.
 ///
 /// # Choose when
-/// - few timers are pending (about ten), or nearly all have the same delay, so that new timers
-///   belong at the tail;
+/// - at most about ten timers are pending, or nearly all timers have the same delay, so that new
+///   timers belong at the tail;
 /// - the worst case of peek, second, remove and pop must be constant.
 ///
 /// # Avoid when
 /// - many timers with random deadlines are pending: an insert scans half of the list on average;
-/// - an adversary can choose the deadlines: if each deadline is earlier than the last, every insert
-///   scans the whole list.
+/// - an adversary can choose the deadlines: if each deadline is earlier than the previous deadline,
+///   every insert scans the whole list.
 ///
 /// # Layout
 /// ```text
@@ -37,19 +37,21 @@ use crate::structure::{Discipline, Family, Handle, Ordered, Record, Shape, View}
 /// | advance, k expired | O(k) | O(k) | 1 to 2 per timer |
 ///
 /// A timer takes 16 bytes plus its slot (8 for a `u32`) in a slab, and 32 bytes over hooks (24 on
-/// 32-bit targets). Only the links hold the order of the nodes; the list never allocates.
+/// 32-bit targets). The links alone store the order of the nodes, so the list never allocates.
 ///
 /// # Invariants
-/// 1. A walk along `next` from `head` visits every pending node once ([`Violation::Count`]) and
-///    ends at `tail` ([`Violation::Head`]).
-/// 2. `prev` of a node's `next` is the node; `prev` of the head and `next` of the tail are none
-///    ([`Violation::BackLink`]).
-/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Equals stand in the order of
-///    their arrival, because an insert places its node after the last node that is not later.
+/// 1. A walk along `next` from `head` visits every pending node exactly once ([`Violation::Count`])
+///    and ends at `tail` ([`Violation::Head`]).
+/// 2. If a node has a `next`, the `prev` of that next node is the node itself. The head has no
+///    `prev`, and the tail has no `next` ([`Violation::BackLink`]).
+/// 3. Expiries never decrease along `next` ([`Violation::Order`]). Nodes of equal expiry are in the
+///    order of their arrival, because an insert places the new node after all nodes that are not
+///    later than the new node.
 ///
 /// # References
-/// Xenomai's `xntlist` (scan from the tail, default for fewer than ten timers), HelenOS kernel
-/// time-outs, FreeRTOS's delayed task lists. Varghese & Lauck, SOSP 1987, scheme 2.
+/// Xenomai's `xntlist` (scans from the tail, and is the default for fewer than ten timers), the
+/// kernel time-outs of HelenOS, and the delayed task lists of FreeRTOS. Varghese & Lauck, SOSP
+/// 1987, scheme 2.
 #[derive(Clone, Copy, Debug)]
 pub struct SortedList;
 
@@ -90,7 +92,8 @@ pub struct List<P> {
 }
 
 impl<P: Handle> List<P> {
-    /// Links `left` to `right`. `None` stands for the end of the list on that side.
+    /// Makes `left` and `right` neighbors. `None` as `left` makes `right` the head, and `None` as
+    /// `right` makes `left` the tail.
     #[inline]
     fn join(&mut self, nodes: &mut impl View<P, Self>, left: Option<P>, right: Option<P>) {
         match left {
@@ -179,7 +182,7 @@ unsafe impl<P: Handle> Discipline<P> for List<P> {
         let mut earliest = 0;
         let mut next = self.head;
         // Invariant: `left` is the last node visited so far. The visited nodes are in order, and
-        // none is later than `earliest`.
+        // none of them is later than `earliest`.
         for _ in 0..len {
             let p = next.ok_or(Violation::Count)?;
             let record = nodes.record(p);

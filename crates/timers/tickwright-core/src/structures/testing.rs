@@ -1,5 +1,5 @@
-//! Tools for the tests of the families: nodes in a vector, random numbers, and a model to compare
-//! each queue with.
+//! Tools for the tests of the families: nodes in a vector, random numbers, and models with which
+//! queues are compared.
 
 use core::fmt::Debug;
 use core::ops::Range;
@@ -39,8 +39,8 @@ pub(crate) trait Model: Debug + Default {
         self.insert(id, deadline, now);
     }
 
-    /// Draws a delay for a test. It ends at the end of time, at a near tick that other timers
-    /// share, or in one of a few buckets of a level, so many timers share a bucket.
+    /// Draws a delay for a test. The delay ends at the last tick, at a near tick that other timers
+    /// share, or in one of a few buckets of a level, so that many timers share a bucket.
     fn span(random: &mut Random) -> Span {
         match random.below(16) {
             0 => Span::MAX - Span::from(random.below(2)),
@@ -50,7 +50,8 @@ pub(crate) trait Model: Debug + Default {
     }
 }
 
-/// The model of an exact queue: it sorts timers by expiry, then by arrival.
+/// The model of an exact queue, which sorts timers by expiry, and timers of equal expiry by
+/// arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Exact(Vec<Entry>);
 
@@ -77,8 +78,8 @@ impl Model for Exact {
 /// All pending timers of a queue in order.
 type InOrder<S> = fn(&Queue<S>) -> Vec<Pending<<S as Store>::Key>>;
 
-/// A queue and a model that run the same operations. Every step compares the two and verifies the
-/// structure.
+/// A queue and a model that run the same operations. Every step compares the queue with the model
+/// and calls `check`.
 pub(crate) struct Twin<S: Store, M = Exact> {
     pub(crate) queue: Queue<S>,
     pub(crate) model: M,
@@ -86,9 +87,9 @@ pub(crate) struct Twin<S: Store, M = Exact> {
     pub(crate) now: Tick,
     /// The greatest number of timers that fit into the queue.
     pub(crate) limit: usize,
-    /// Lists all pending timers in order, if the family can.
+    /// Returns all pending timers in order, if the family can list them in order.
     in_order: Option<InOrder<S>>,
-    /// Whether the queue moves timers internally, so that `next_wake` is only a bound.
+    /// Whether the queue moves timers internally, so that `next_wake` is only a lower bound.
     moves: bool,
     /// The value and the key of each id. An id that is not pending has no key.
     values: Vec<S::Value>,
@@ -107,7 +108,7 @@ impl<F: Family, M: Model> SlabTwin<F, M> {
 }
 
 impl<'a, F: Family, M: Model> HookTwin<'a, F, M> {
-    /// Each timer's payload is its index in `timers`.
+    /// Creates a twin over hooks. The payload of each timer must be its index in `timers`.
     pub(crate) fn over_hooks(timers: &'a [Timer<F, u32>]) -> Self {
         let moves = <F::Of<HookPtr<F>> as Discipline<HookPtr<F>>>::MOVES;
         Self::new(Queue::<Hooks<'a, F, u32>>::new(), moves, timers.iter().collect(), |timer| timer.payload)
@@ -129,14 +130,15 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         self.model.get(0).is_some_and(|head| head.expiry <= self.now)
     }
 
-    /// Checks that a change of the alarm is reported and, where `next_wake` is exact, that only a
-    /// change of the head is reported.
+    /// Checks that a change of the alarm is reported. If `next_wake` is exact, also checks that
+    /// nothing except a change of the head is reported.
     fn reported(&self, change: HeadChange, of_head: bool, wake: Option<Tick>) {
         assert!(change.is_changed() || self.queue.next_wake() == wake, "no change was reported");
         assert!(self.moves || change.is_changed() == of_head, "{change:?}, of the head: {of_head}");
     }
 
-    /// Applies the order and the lateness that the queue declares to the model.
+    /// Checks the expiry of an inserted timer in the model against the lateness that the queue
+    /// declares.
     fn entered(&self, id: u32, deadline: Tick) {
         let entry = (0..).map_while(|at| self.model.get(at)).find(|entry| entry.id == id).unwrap();
         let lateness = match OrderOf::<S>::ORDER {
@@ -201,7 +203,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         self.compare();
     }
 
-    /// Checks that the queue delivered the model's head.
+    /// Checks that the delivered timer is the model's head.
     fn delivered(&mut self, Expired { key, deadline, expiry, value: id }: Expired<S::Key, u32>) {
         let head = self.model.get(0).unwrap();
         assert_eq!((id, deadline, expiry), (head.id, head.deadline, head.expiry), "{:?}", self.model);
@@ -282,7 +284,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Runs orders of insertion and removal to which trees and lists are sensitive.
+    /// Inserts and removes timers in special orders, to which trees and lists are sensitive.
     fn named_orders(&mut self) {
         let ids = u32::try_from(self.keys.len()).unwrap().min(60);
         let mut random = Random::new(7);
@@ -309,7 +311,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Draws a tick for deadlines and clocks, biased to critical values and including the past.
+    /// Draws a tick for a deadline or a clock, often a critical value and sometimes a past tick.
     fn tick(&self, random: &mut Random) -> Tick {
         let near = random.below(3).into();
         let known = self.model.get(random.below(self.keys.len() as u32) as usize);
@@ -321,7 +323,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Draws a clock: mostly a little later, sometimes far later, sometimes at the next wake-up.
+    /// Draws the next clock: mostly a little later than `now`, sometimes far later, sometimes at
+    /// the next wake-up.
     fn time(&self, random: &mut Random) -> Tick {
         match random.below(12) {
             0..=1 => self.queue.next_wake().unwrap_or(self.now),
@@ -335,8 +338,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
     }
 
-    /// Runs random operations, during which the number of pending timers swings between none and
-    /// all. Seed 0 begins with the named orders of insertion. Returns the last tick.
+    /// Runs random operations, during which the number of pending timers varies between 0 and the
+    /// number of ids. Seed 0 begins with the special orders of insertion. Returns the last tick.
     pub(crate) fn run(&mut self, seed: u64) -> Tick {
         const STARTS: [Tick; 5] =
             [0, (1 << 40) - 100, Tick::MAX - (1 << 36), Tick::MAX - (1 << 14), Tick::MAX - 70];
@@ -347,8 +350,8 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
         }
         let mut random = Random::new(seed);
         let ids = u32::try_from(self.keys.len()).unwrap();
-        // The clock advances to the end of time step by step, because a far timer would move it
-        // there at once.
+        // The clock advances to the last tick step by step, because an advance to the expiry of a
+        // far timer would move it there in one step.
         let bits = Tick::BITS - (Tick::MAX - start).leading_zeros();
         for step in 0..STEPS {
             let shift = bits.saturating_sub((bits + 2) * step / STEPS);
@@ -382,7 +385,7 @@ impl<S: Store<Value: Copy>, M: Model> Twin<S, M> {
     }
 }
 
-/// Compares a family with a model over both storages, which `slab` and `hook` prepare.
+/// Compares a family with a model over both storages. `slab` and `hook` prepare the queues.
 pub(crate) fn prepared_twins<F: Family, M: Model>(
     ids: u32,
     seeds: Range<u64>,

@@ -1,5 +1,5 @@
 //! A red-black search tree in order of expiry, with or without a cached head.
-//! [`red_black`](super::red_black) documents the two structures that are built from it.
+//! [`red_black`](super::red_black) documents the two structures that use this tree.
 
 use tickwright_nodes::tree::{self as bst, Balance as _, Color, Left, Linked, Links, RedBlack, Side};
 
@@ -7,7 +7,7 @@ use crate::contract::{HeadChange, Order, Tick, Violation};
 use crate::structure::{Discipline, Due, Handle, Nodes, Ordered, Record, View};
 
 /// The record of a node in a timer tree. A search reads the expiry and a child, so these fields are
-/// adjacent: they are then seldom on two cache lines.
+/// adjacent, and are seldom on two different cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TreeRecord<P> {
@@ -45,21 +45,22 @@ impl<P: Handle> Linked<P> for TreeRecord<P> {
 #[derive(Debug)]
 pub struct TimerTree<P, const CACHED: bool> {
     pub(super) root: Option<P>,
-    /// The earliest node if `CACHED`; otherwise none.
+    /// The earliest node if `CACHED` is true; otherwise always `None`.
     pub(super) head: Option<P>,
 }
 
-/// Returns the parent and the side at which to insert a node with this expiry, and whether that
-/// place is before all nodes.
+/// Returns the parent and the side at which to insert a node with this expiry, and whether the new
+/// node will be before all nodes.
 #[inline]
 fn place<P: Handle>(nodes: &impl Nodes<P, TreeRecord<P>>, root: P, expiry: Tick) -> (P, Side, bool) {
     let mut at = root;
     let mut first = true;
-    // Invariant: the place is below `at`. Of the nodes that are not below `at`, those before the
-    // place expire at `expiry` or earlier, and those after the place expire later.
+    // Invariant: the new node belongs below `at`. Among the nodes that are not below `at`, nodes to
+    // the left of the new node's place expire at or before `expiry`, and nodes to the right expire
+    // after `expiry`.
     loop {
         let record = nodes.record(at);
-        // An index is used instead of a branch, because the direction cannot be predicted.
+        // An index is used instead of a branch, because the processor cannot predict the direction.
         let side = Side::right_when(expiry >= record.expiry);
         first &= side == Left;
         match record.links.at(side) {
@@ -70,13 +71,13 @@ fn place<P: Handle>(nodes: &impl Nodes<P, TreeRecord<P>>, root: P, expiry: Tick)
 }
 
 impl<P: Handle, const CACHED: bool> TimerTree<P, CACHED> {
-    /// Unlinks `p`, which is the head.
+    /// Unlinks `p`, which must be the head.
     #[inline]
     fn unlink_head(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let gap = bst::unlink_first(&mut self.root, nodes, p);
         if CACHED {
-            // The head has no left child, so the balance allows at most one node on its right,
-            // which is then the next node. If the right child is missing too, the parent is the
+            // The head has no left child, so by the rules of balance its right subtree has at most
+            // one node. If there is such a node, it is the next node. Otherwise the parent is the
             // next node.
             self.head = gap.child.or(gap.parent);
         }
@@ -101,8 +102,8 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
         let expiry = deadline.max(now);
         let (parent, side, first) = match (self.root, self.head) {
             (None, _) => (None, Left, true),
-            // A new head becomes the left child of the old head, which had no left child, so the
-            // insert need not walk from the root.
+            // The old head has no left child, and the new head becomes its left child, so the
+            // insert need not walk down from the root.
             (_, Some(head)) if CACHED && expiry < nodes.record(head).expiry => (Some(head), Left, true),
             (Some(root), _) => {
                 let (parent, side, first) = place(nodes, root, expiry);
@@ -187,7 +188,8 @@ unsafe impl<P: Handle, const CACHED: bool> Discipline<P> for TimerTree<P, CACHED
         let shape = bst::check::<P, Self::Record, _, RedBlack>(self.root, nodes, len, in_order);
         let expected = if CACHED { first } else { None };
         match shape {
-            // The head can only be verified once all links are right.
+            // The head is verified last, because the walk to the leftmost node relies on correct
+            // links.
             Ok(()) if self.head != expected => Err(Violation::Head),
             shape => shape,
         }

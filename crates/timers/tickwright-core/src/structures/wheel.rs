@@ -15,15 +15,16 @@ use crate::layout::Together;
 use crate::structure::{Family, Handle, Shape};
 
 /// The exact timing wheel, as the type argument of a queue: `LEVELS` levels of `BUCKETS` buckets.
-/// On 64-bit targets the queue is a value of 11 KiB (slab) or 17 KiB (hooks): box it, or make it a
+/// On 64-bit targets the queue takes 11 KiB (slab) or 17 KiB (hooks), so box it, or make it a
 /// static.
 ///
 /// [`HookQueue::new`](crate::HookQueue::new) creates a queue over hooks that is all zeros, so a
 /// static queue lies in `.bss`: on 32-bit targets it takes 11 KiB of RAM and no flash.
 /// [`SmallWheel`] and [`TinyWheel`] are smaller.
 ///
-/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that cover 64 bits:
-/// 11 for 64 buckets, 13 for 32, 16 for 16, and so on. Other numbers do not compile.
+/// `BUCKETS` is a power of two from 2 to 64. `LEVELS` is the number of digits that a `u64` has in
+/// base `BUCKETS`: 11 digits for 64 buckets, 13 for 32, 16 for 16, and so on. Other combinations do
+/// not compile.
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -37,20 +38,21 @@ use crate::structure::{Family, Handle, Shape};
 /// # Ok::<(), tickwright_core::Rejected<&str>>(())
 /// ```
 ///
-/// A hierarchical timing wheel. It is exact to the tick, first in first out among equals, for every
-/// `u64` deadline.
+/// A hierarchical timing wheel. The structure is exact to the tick for every `u64` deadline, and
+/// timers of the same tick leave in the order of their arrival.
 ///
 /// # Choose when
-/// - many timers are armed, re-armed and cancelled, and few expire: network time-outs;
-/// - timers are dense (several per hundred ticks), or you compare with another wheel of the same
-///   tick;
-/// - the cost of insert and remove must not depend on how many timers are pending: at worst these
-///   operations move `LEVELS` nodes.
+/// - many timers are armed, re-armed and cancelled, and few expire, as with network time-outs;
+/// - timers are dense (several per hundred ticks), or you want to compare with another wheel of the
+///   same tick length;
+/// - the cost of insert and remove must not depend on how many timers are pending: in the worst
+///   case each of these operations moves `LEVELS` nodes.
 ///
 /// # Avoid when
-/// - timers are few and far apart: 11 KiB of buckets displace other data from the cache, and a heap
-///   is smaller;
-/// - the time of one pop must be bounded without a budget: entering a bucket moves all its timers;
+/// - timers are few and far apart: the buckets take 11 KiB and displace other data from the cache,
+///   whereas a heap of few timers is small;
+/// - the time of one pop must be bounded, and the program uses no budget: a pop that enters a
+///   bucket moves all timers of the bucket;
 /// - the program often reads the exact head (`peek`) while nothing is due: `peek` scans the first
 ///   bucket.
 ///
@@ -64,32 +66,37 @@ use crate::structure::{Family, Handle, Shape};
 ///   level 1  [ | | .. |x| | | | | |o|..         o = bucket 23 { min, head, tail } -> a <-> b <-> c
 ///   level 0  [ | | .. |o|o| ..
 /// ```
-/// There is a level for each digit of a `u64`, so there is no horizon, no wrapping and no overflow
-/// list. Within a level above 0, the digits of occupied buckets are greater than the clock's digit,
-/// so the first occupied bucket of the lowest occupied level is the earliest.
+/// There is a level for each digit of a `u64`, so every deadline has a bucket, no level wraps
+/// around, and there is no overflow list. Within a level above 0, occupied buckets have greater
+/// digits than the clock. The first occupied bucket of the lowest occupied level is therefore the
+/// earliest bucket.
 ///
-/// A bucket above level 0 is *entered* when its `min` has come; all lower levels are empty then.
-/// The clock becomes that `min`. The nodes move to the ends of lower buckets, beginning with the
-/// head, so equals stay in the order of their arrival.
+/// A bucket above level 0 is *entered* when its `min` has come. At that time all lower levels are
+/// empty. The clock advances to that `min`. The nodes move from the bucket to the ends of buckets
+/// at lower levels, beginning with the head, so nodes of equal expiry stay in the order of their
+/// arrival.
 ///
-/// A budget can stop a cascade half-way. A node that belongs in the half-emptied bucket is then
-/// inserted after the remaining nodes, and the insert moves up to `LEVELS` of the remaining nodes.
-/// A node that is the only one in its bucket leaves from there.
+/// The budget can be used up in the middle of a cascade. A new node that belongs in the
+/// half-emptied bucket is then inserted after the remaining nodes, and the insert moves up to
+/// `LEVELS` of the remaining nodes. If a bucket has only one node, this node leaves directly from
+/// the bucket, without moving to level 0.
 ///
 /// # The life of one timer
-/// Three timers are armed at tick 1000: for 70000, 69700 and 69990. The table shows the life of the
-/// timer for 70000. In base 64, 1000 has the digits 0 15 40, and 70000 has the digits 17 5 48.
+/// Three timers are armed at tick 1000: they are due at 70000, 69700 and 69990. The table shows the
+/// life of the timer for 70000. In base 64, 1000 has the digits 0 15 40, and 70000 has the digits
+/// 17 5 48.
 ///
 /// | clock | its digits | what happens to the timer for 70000 | its place |
 /// |---|---|---|---|
 /// | 1000 | 0 15 40 | It is armed. Digit 2 differs, and is 17. | level 2, bucket 17 |
 /// | 69700 | 17 1 4 | The bucket is entered. Now digit 1 differs, and is 5. | level 1, bucket 5 |
-/// | 69990 | 17 5 38 | This one is entered too. Digit 0 differs, and is 48. | level 0, bucket 48 |
+/// | 69990 | 17 5 38 | That bucket is entered. Digit 0 differs, and is 48. | level 0, bucket 48 |
 /// | 70000 | 17 5 48 | It is due and leaves. | no bucket |
 ///
-/// Each bucket is entered when its earliest timer is due: first the timer for 69700, then the timer
-/// for 69990. Without the other two timers, the timer for 70000 would be the only one in bucket 17
-/// and would leave from there. [`explain`](crate::SlabQueue::explain) shows where a timer stands:
+/// Each bucket is entered when its earliest timer is due. For the two buckets in the table, these
+/// are the timers for 69700 and 69990. If these two timers did not exist, the timer for 70000 would
+/// be the only timer in bucket 17 and would leave directly from this bucket.
+/// [`explain`](crate::SlabQueue::explain) shows where a timer is:
 ///
 /// ```
 /// use tickwright_core::{SlabQueue, Wheel};
@@ -128,31 +135,35 @@ use crate::structure::{Family, Handle, Shape};
 /// | pop_and_reinsert | as pop and insert | O(1) after the pop's moves | as pop + insert |
 /// | advance, m expired | as m pops | amortized O(levels) per timer | 2 per timer and level |
 ///
-/// `peek` and `second` read the first bucket up to the first or second timer that is due at the
-/// bucket's `min`. While a cascade is half done, `peek` and `second` read the rest of its bucket
-/// and all lower buckets. Idle time costs nothing, however long it is. A node that moves descends
-/// at least one level, so it moves at most `LEVELS` - 1 times between insert and delivery. With a
-/// budget of n, an advance moves and delivers at most n timers.
+/// `peek` reads the first bucket up to the first timer that is due at the bucket's `min`, and
+/// `second` up to the second such timer. While a cascade is half done, both read the remaining
+/// nodes of its bucket and all lower buckets. An advance over a long idle time costs no more than
+/// an advance over a short idle time. Each move takes a node down at least one level, so the node
+/// moves at most `LEVELS` - 1 times between insert and delivery. With a budget of n, an advance
+/// moves and delivers at most n timers.
 ///
 /// A timer takes 24 bytes plus its slot (8 for a `u32`) in a slab, and 40 bytes over hooks (32 on
 /// 32-bit targets). In addition, each queue has 704 buckets, which take 11 KiB in a slab and 17 KiB
 /// over hooks (11 KiB on 32-bit targets). The wheel never allocates.
 ///
 /// # Invariants
-/// `clock` is the tick relative to which nodes are assigned to buckets. It follows the queue's
-/// `now`, and can lag behind it.
+/// `clock` is the tick from which the bucket of a node is computed. `clock` follows the queue's
+/// `now`, but can be earlier than `now`.
 /// 1. A node is in the bucket that `BucketNumber::of(clock, expiry)` names ([`Violation::Bucket`]).
 ///    The node's record has that bucket's number ([`Violation::Position`]). While a cascade is half
-///    done, the nodes that it has moved are placed by the cascade's own clock, in lower buckets.
-/// 2. `occupied` has a bit set for exactly the buckets that hold a node. `levels` has a bit set for
-///    exactly the levels with such a bucket ([`Violation::Occupied`]).
-/// 3. The buckets hold every pending node once ([`Violation::Count`]). Their chains link back
-///    ([`Violation::BackLink`]) and end at their tails ([`Violation::Head`]).
-/// 4. `min` of a bucket is the earliest expiry in it. If the bucket's bit in `dirty` is set, `min`
-///    can be earlier than that expiry ([`Violation::Minimum`]). A bucket of level 0 holds one tick
-///    and is never dirty.
-/// 5. Neither `clock` ([`Violation::Order`]) nor `quiet` ([`Violation::Minimum`]) is later than any
-///    expiry.
+///    done, the cascade's own clock determines the buckets of the nodes that it has moved, and
+///    these buckets are at lower levels.
+/// 2. A bit of `occupied` is set if and only if the bucket of the bit holds a node. A bit of
+///    `levels` is set if and only if a bucket of the bit's level holds a node
+///    ([`Violation::Occupied`]).
+/// 3. The buckets together hold every pending node exactly once ([`Violation::Count`]). The `prev`
+///    links of each chain match its `next` links ([`Violation::BackLink`]), and each chain ends at
+///    its bucket's `tail` ([`Violation::Head`]).
+/// 4. The `min` of a bucket is the earliest expiry in the bucket, or possibly an earlier tick if
+///    the bucket's bit in `dirty` is set ([`Violation::Minimum`]). A bucket of level 0 covers a
+///    single tick and is never dirty.
+/// 5. No expiry is earlier than `clock` ([`Violation::Order`]) or earlier than `quiet`
+///    ([`Violation::Minimum`]).
 ///
 /// # Files
 /// Read the files in this order: `digits` (the bucket of a tick), `buckets` (marks and chains),
@@ -160,21 +171,22 @@ use crate::structure::{Family, Handle, Shape};
 ///
 /// # References
 /// Varghese & Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7. Thomas Gleixner
-/// and Juho Snellman had the idea to derive the level from the highest differing bit. They place
-/// timers relative to the present. Tokio and others use this idea with fewer levels, the last of
-/// which wraps around (see the sweep in the tests). The minimum of a bucket with its dirty mark,
-/// and entering a bucket at its minimum, are new here.
+/// and Juho Snellman had the idea of deriving the level of a timer from the highest bit in which
+/// its expiry differs from the current time. Tokio and others use this idea with fewer levels, and
+/// their last level wraps around (see `every_power_of_two_is_passed_in_order` in the tests). We
+/// know of no earlier wheel that keeps a minimum and a dirty mark per bucket, and enters a bucket
+/// at its minimum.
 #[derive(Clone, Copy, Debug)]
 pub struct Wheel<const BUCKETS: usize = 64, const LEVELS: usize = 11>;
 
 /// The exact wheel with sixteen buckets per level: over hooks, a queue takes 4.3 KiB on 32-bit
 /// targets and 6.4 KiB on 64-bit targets. A timer moves down at most fifteen times, compared with
-/// ten times in [`Wheel`]. A static queue lies in `.bss`, as for [`Wheel`].
+/// ten times in [`Wheel`]. A static queue lies in `.bss`, as with [`Wheel`].
 pub type SmallWheel = Wheel<16, 16>;
 
 /// The exact wheel with four buckets per level: over hooks, a queue takes 2.6 KiB on 32-bit targets
 /// and 3.6 KiB on 64-bit targets. A timer moves down at most 31 times. A static queue lies in
-/// `.bss`, as for [`Wheel`].
+/// `.bss`, as with [`Wheel`].
 pub type TinyWheel = Wheel<4, 32>;
 
 impl<const BUCKETS: usize, const LEVELS: usize> Exact for Wheel<BUCKETS, LEVELS> {}

@@ -1,7 +1,7 @@
 //! Code that the storage tests share.
 #![allow(dead_code, unused_macros)]
 
-/// One module per test function, with one test for each family:
+/// Defines one module per test function, with one test for each family:
 /// `for_each_family! { suite [a_test another] }`.
 macro_rules! suite {
     ([$($test:ident)+] $($id:literal => $family:ty;)+) => {
@@ -22,7 +22,7 @@ macro_rules! suite {
 }
 
 /// Returns the tick at which a timer for `deadline`, inserted at `now`, is due in this family. In
-/// an exact family that is the deadline.
+/// an exact family the result is `deadline`.
 pub(crate) fn due<F: tickwright_core::Family>(now: u64, deadline: u64) -> u64 {
     use tickwright_core::SlabQueue;
     let mut queue = SlabQueue::<F, ()>::new();

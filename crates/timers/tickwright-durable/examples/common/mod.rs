@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn core::error::Error>>;
 
-/// The wall clock, in microseconds since 1970.
+/// Returns the time of the wall clock, in microseconds since 1970.
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)

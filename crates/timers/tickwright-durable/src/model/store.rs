@@ -78,7 +78,7 @@ impl<'a> Store<'a> {
         Self { sqlite, open: BTreeMap::new(), shard, margin, mutant, statements: 0, log: Vec::new() }
     }
 
-    /// The process of this connection has ended.
+    /// Ends a connection whose process has ended.
     pub(crate) fn disconnect(&mut self, connection: usize) {
         if self.open.remove(&connection).is_some_and(|open| open.guard == Guard::Alone) {
             self.run(&Statement::Rollback);
@@ -172,7 +172,7 @@ impl<'a> Store<'a> {
         let seq = self.one("SELECT seq FROM tickwright_shard", []);
         self.sql("ROLLBACK TO write", []);
         self.sql("RELEASE write", []);
-        // Like a PostgreSQL sequence, which a rollback does not set back.
+        // The number behaves like a PostgreSQL sequence, which a rollback does not set back.
         self.sql("UPDATE tickwright_shard SET seq = ?", [seq]);
         open.write = Some(Write { id: id.clone(), row, back });
         open.changes.extend(match (&answer, old) {
@@ -213,13 +213,13 @@ impl<'a> Store<'a> {
         self.sqlite.connection().prepare_cached(sql).and_then(|mut sql| sql.execute(arguments)).unwrap();
     }
 
-    /// The first number of the first row, if there is one.
+    /// Returns the first number of the first row, if there is one.
     fn one(&mut self, sql: &str, arguments: impl rusqlite::Params) -> Option<i64> {
         let mut sql = self.sqlite.connection().prepare_cached(sql).unwrap();
         sql.query_row(arguments, |row| row.get(0)).optional().unwrap().flatten()
     }
 
-    /// Whether an owner's turn is open, so that SQLite shows uncommitted changes.
+    /// Returns whether an owner's turn is open, so that SQLite shows uncommitted changes.
     pub(crate) fn is_in_turn(&self) -> bool {
         self.open.values().any(|open| open.guard == Guard::Alone)
     }
@@ -236,7 +236,7 @@ impl<'a> Store<'a> {
         rows
     }
 
-    /// (seq, id, state) of a timer that is left, and the number of early rows.
+    /// Returns (seq, id, state) of a timer that remains, and the number of early rows.
     pub(crate) fn left(&mut self) -> (Option<(i64, String, i64)>, i64) {
         let sql = "SELECT seq, id, state FROM tickwright_timer ORDER BY id LIMIT 1";
         let get = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));

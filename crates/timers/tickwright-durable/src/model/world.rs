@@ -1,5 +1,5 @@
-//! Processes that share a store, on virtual time: they crash, stop, lose their connection, and the
-//! engine's clock is set.
+//! Simulates processes that share a store, in virtual time. The processes crash, stop and lose
+//! their connections, and the engine's clock is set.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(crate) const MARGIN: i64 = 5 * SECOND;
 const RESCAN: i64 = 15 * SECOND;
 /// The time after which a statement tries a lock again.
 const BLOCKED: i64 = 50_000;
-/// Trouble and writes end.
+/// The time at which faults and writes end.
 const CALM: i64 = 90 * SECOND;
 const HOUR: i64 = 3600 * SECOND;
 /// The time of the engine's clock at the beginning.
@@ -61,7 +61,7 @@ struct Process {
     inbox: VecDeque<Firing>,
     /// The running delivery, and the time of its end.
     runs: Option<(Firing, i64)>,
-    /// The next step; a pause or the time of a restart moves it.
+    /// The time of the next step. A pause or a restart moves this time.
     at: i64,
     is_dead: bool,
     statements: u64,
@@ -72,13 +72,13 @@ pub(crate) struct World<'a> {
     store: Store<'a>,
     judge: Judge,
     now: i64,
-    /// The engine's clock minus the world's.
+    /// The engine's clock minus the world's clock.
     step: i64,
     is_alone: bool,
     /// Whether the first process neither crashes nor stops, so that guarantee 6 always holds.
     has_survivor: bool,
     sets_clock: bool,
-    /// Everything is delivered.
+    /// The time by which everything is delivered.
     quiet: i64,
     processes: Vec<Process>,
 }
@@ -92,7 +92,7 @@ pub(crate) struct Counts {
 }
 
 impl<'a> World<'a> {
-    /// One schedule, from its seed.
+    /// Runs one schedule, which follows from its seed.
     pub(crate) fn run(
         seed: u64,
         mutant: Option<Mutant>,
@@ -112,7 +112,7 @@ impl<'a> World<'a> {
             is_alone,
             has_survivor,
             sets_clock,
-            // A process that is alone may sleep for as long as the clock was set back.
+            // A process that is alone can sleep for as long as the clock was set back.
             quiet: CALM + 300 * SECOND + if sets_clock && is_alone { 5 * HOUR } else { 0 },
             processes: Vec::new(),
             random,
@@ -159,7 +159,8 @@ impl<'a> World<'a> {
             }
             self.now = self.now.max(self.processes[at].at);
             self.judge.clock(self.engine());
-            // Time for a failover, for the end of a session, and for some handlers of a batch.
+            // The bound includes time for a failover, for the end of a session, and for some
+            // handlers of a batch.
             let bound = 2 * MARGIN + RESCAN + 4 * SECOND;
             let is_bound = !self.sets_clock && (self.has_survivor || self.now > CALM + 60 * SECOND);
             self.judge.bound = is_bound.then_some(bound);
@@ -177,7 +178,7 @@ impl<'a> World<'a> {
         self.idle()
     }
 
-    /// An hour without timers.
+    /// Lets an hour without timers pass.
     fn idle(&mut self) -> Verdict {
         for process in &mut self.processes {
             process.statements = 0;
@@ -212,7 +213,7 @@ impl<'a> World<'a> {
             self.step = START + step.clamp(-2 * HOUR, 2 * HOUR);
         }
         if self.random.one_in(60) {
-            // A stop, at any statement.
+            // The process stops. This can happen at any statement.
             self.processes[at].at = self.now + self.random.below(3 * MARGIN);
         } else if self.random.one_in(60) {
             self.store.disconnect(at);
@@ -223,7 +224,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// One step of a process: a statement, the beginning or the end of a delivery.
+    /// Executes one step of a process: a statement, or the beginning or the end of a delivery.
     fn step(&mut self, at: usize) -> Verdict {
         let latency = 1 + self.random.below(3000);
         if core::mem::take(&mut self.processes[at].is_dead) && self.processes[at].owner.is_some() {
@@ -313,7 +314,7 @@ impl<'a> World<'a> {
         let id: Arc<str> = format!("timer {}", self.random.below(8)).into();
         let delay = if self.random.one_in(8) { 60 * SECOND } else { 8 * SECOND };
         let due = match self.random.below(8) {
-            // Several at one time.
+            // Several timers get the same due time.
             0 => Due::At((self.engine() / (10 * SECOND) - self.random.below(6)) * 10 * SECOND),
             _ => Due::After(self.random.below(delay)),
         };
@@ -327,7 +328,7 @@ impl<'a> World<'a> {
         self.processes[at].job = Some(Job { statements, put: None, removed: None, near });
     }
 
-    /// The next statement of a write.
+    /// Executes the next statement of a write.
     fn work(&mut self, at: usize) -> Verdict {
         let mut job = self.processes[at].job.take().expect("a write is on its way");
         let Some(statement) = job.statements.pop_front() else { return Ok(()) };
@@ -373,7 +374,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// The next statement of a turn.
+    /// Executes the next statement of a turn.
     fn turn(&mut self, at: usize) -> Verdict {
         let owner = self.processes[at].owner.as_ref().expect("it is in a turn");
         let (epoch, statement) = (owner.epoch(), owner.statement().cloned().expect("it is in a turn"));
@@ -420,7 +421,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// One statement, with lost connections.
+    /// Executes one statement, during which the connection can be lost.
     fn execute(&mut self, at: usize, statement: &Statement) -> Result<Executed, (u8, String)> {
         let is_safe = self.now > CALM || (self.has_survivor && at == 0) || self.is_alone;
         let is_commit = matches!(statement, Statement::Commit);

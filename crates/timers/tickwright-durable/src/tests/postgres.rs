@@ -209,7 +209,7 @@ const NEVER: u8 = 0;
 const BEFORE: u8 = 1;
 const AFTER: u8 = 2;
 
-/// A socket whose connections lead to the server, until a commit.
+/// Returns a socket whose connections lead to the server, until a commit.
 fn proxy(parameters: &str) -> (String, Arc<AtomicU8>) {
     let folder = parameters.split(' ').next().unwrap().strip_prefix("host=").unwrap().to_string();
     let listener = UnixListener::bind(format!("{folder}/.s.PGSQL.1")).unwrap();

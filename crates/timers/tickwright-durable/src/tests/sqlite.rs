@@ -11,7 +11,7 @@ use super::{FAR, Store};
 use crate::sqlite::{Sqlite, Within};
 use crate::{Added, Due, Engine, Error, Settings, Timers, Writer};
 
-/// A folder with a file, gone when the test ends.
+/// A folder with a file, which is removed when the test ends.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -133,7 +133,8 @@ fn an_answer_outlives_a_turn_that_fails() {
     assert_eq!(folder.count("tickwright_timer"), 0);
 }
 
-/// SQLite refuses at once a transaction that has read before it writes, if another one writes.
+/// If another transaction writes, SQLite at once refuses a transaction that has read before it
+/// writes.
 #[test]
 fn an_add_in_a_transaction_of_the_callers_waits_for_another_writer() {
     static OTHER: Mutex<Option<Connection>> = Mutex::new(None);

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for one test. It runs in a temporary folder, on a socket in this folder, as
-//! an ordinary user.
+//! A PostgreSQL server for one test. The server runs in a temporary folder, on a socket in this
+//! folder, as an ordinary user.
 #![allow(dead_code, reason = "a test uses less than the faults")]
 
 use core::time::Duration;
@@ -13,7 +13,7 @@ pub(crate) struct Cluster {
     folder: PathBuf,
     server: Child,
     environment: Vec<(&'static str, String)>,
-    /// Beside its socket.
+    /// The addresses at which the server listens, in addition to its socket.
     address: String,
 }
 
@@ -34,7 +34,7 @@ impl Cluster {
         Some(Self::serve(folder, environment.to_vec()))
     }
 
-    /// A folder that the server may write.
+    /// Creates a folder to which the server is allowed to write.
     fn make(name: &str) -> Option<PathBuf> {
         let folder = std::env::temp_dir().join(format!("tickwright-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder");
@@ -80,7 +80,7 @@ impl Cluster {
         &self.folder
     }
 
-    /// For `Postgres::open`.
+    /// Returns the parameters for `Postgres::open`.
     pub(crate) fn parameters(&self) -> String {
         format!("host={} user=postgres dbname=postgres", self.folder.display())
     }
@@ -140,7 +140,8 @@ impl Cluster {
     }
 
     fn stop(&mut self, signal: &str) {
-        // The first line of the file is the process, whatever started it.
+        // The first line of the file is the id of the server's process, regardless of which program
+        // started it.
         let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap_or_default();
         if let Some(process) = file.lines().next() {
             let _ = Command::new("kill").args([signal, process]).status();
@@ -160,7 +161,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.trim_ascii() == b"0")
 }
 
-/// The program as an ordinary user.
+/// Returns a command that runs the program as an ordinary user.
 fn user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -170,7 +171,7 @@ fn user(program: &Path) -> Command {
     command
 }
 
-/// The folder of initdb, postgres and pg_basebackup.
+/// Returns the folder of initdb, postgres and pg_basebackup.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();

@@ -1,9 +1,9 @@
 //! Queues whose number of timers is known at compile time, for wakers of any executor.
 //!
-//! The queue is a 4-ary heap over an array of slots, each of which has the heap's record and a
+//! The queue is a 4-ary heap over an array of slots. Each slot contains a record of the heap and a
 //! waker. A slot of an [`InlineQueue`](tickwright_core::InlineQueue) would take four more bytes for
-//! the generation of a key, which is not needed here. Wakers have no order, so an insert searches
-//! the slots for a pending timer of its waker.
+//! a generation, which is not needed here. Wakers have no order, so an insert searches all slots
+//! for a pending timer of the same waker.
 
 use core::fmt;
 use core::task::Waker;
@@ -17,13 +17,13 @@ type Heap<const N: usize> = <BoundedHeap<4, N> as Family>::Of<Idx>;
 /// The heap's record of a slot.
 type RecordOf<const N: usize> = <Heap<N> as Discipline<Idx>>::Record;
 
-/// A timer, or an empty place for one.
+/// A timer, or room for a timer.
 struct Slot<R> {
     record: R,
     waker: Option<Waker>,
 }
 
-/// The slots; slot `i` has the index `i + 1`.
+/// The slots. The slot at position `i` has the index `i + 1`.
 struct Slots<R, const N: usize>([Slot<R>; N]);
 
 impl<R, const N: usize> Nodes<Idx, R> for Slots<R, N> {
@@ -38,7 +38,7 @@ impl<R, const N: usize> Nodes<Idx, R> for Slots<R, N> {
     }
 }
 
-/// A timer queue that stores up to `N` timers itself, without an allocation and without storage in
+/// A timer queue that contains up to `N` timers. The queue needs no allocation and no storage in
 /// the tasks.
 pub struct ConstGenericQueue<const N: usize> {
     order: Heap<N>,
@@ -58,11 +58,11 @@ impl<const N: usize> ConstGenericQueue<N> {
     }
 
     /// Arms a timer that wakes `waker` at the tick `at`, unless an earlier timer of that waker is
-    /// pending. Returns whether the next alarm may have changed. Takes O(N).
+    /// pending. Returns whether the next alarm might have changed. Takes O(N).
     ///
-    /// If `N` timers are already pending, `waker` is woken at once, so that its future is polled
-    /// and tries again. The other timers stay pending, and none of them fires early.
-    /// [`refused`](Self::refused) counts these cases.
+    /// If `N` timers are already pending, the call wakes `waker`, so that its future is polled and
+    /// tries again. The other timers stay pending, and none of them fires early.
+    /// [`refused`](Self::refused) returns how often this has happened.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         if at == u64::MAX {
             // A deadline of `u64::MAX` is never reached.
@@ -96,8 +96,9 @@ impl<const N: usize> ConstGenericQueue<N> {
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(log N) for each
+    /// due timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         self.now = self.now.max(now);
         let mut unlimited = usize::MAX;
@@ -110,8 +111,7 @@ impl<const N: usize> ConstGenericQueue<N> {
         self.order.next_wake(&self.slots).unwrap_or(u64::MAX)
     }
 
-    /// Returns the number of timers that found no room so far. If the number grows, `N` is too
-    /// small.
+    /// Returns how many timers have found no room so far. If this number grows, `N` is too small.
     #[must_use]
     pub fn refused(&self) -> u32 {
         self.refused
@@ -134,8 +134,8 @@ impl<const N: usize> fmt::Debug for ConstGenericQueue<N> {
     }
 }
 
-/// The number of timers that [`Queue`] holds: the largest number among the features set, or 64
-/// without such a feature.
+/// The number of timers that [`Queue`] holds. The number is the largest `N` among the features
+/// `generic-queue-N` that are set, or 64 if none is set.
 pub const QUEUE_SIZE: usize = if cfg!(feature = "generic-queue-128") {
     128
 } else if cfg!(feature = "generic-queue-64") {

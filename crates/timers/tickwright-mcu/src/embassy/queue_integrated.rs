@@ -1,13 +1,13 @@
-//! The queue whose timers are in the tasks: a sorted list, linked through the storage that
-//! Embassy's executor keeps in each task.
+//! The queue whose timers are in the tasks. This queue is a sorted list that is linked through the
+//! storage that Embassy's executor has in each task.
 //!
 //! ```text
 //!   task A                      task B                      task C
 //!   [ .. | item: record, owner, waker ]   [ .. | item ]     [ .. | item ]
 //!              10  <------------------------->  12  <------------> 40
 //! ```
-//! An item is a [`Timer`] of a [`SortedList`], 32 bytes on 32-bit targets. Storage that is all
-//! zeros is a timer that is not pending: see the test `zeros_are_an_idle_timer`.
+//! An item is a [`Timer`] of a [`SortedList`] and takes 32 bytes on 32-bit targets. Storage that is
+//! all zeros represents a timer that is not pending (see the test `zeros_are_an_idle_timer`).
 
 use core::fmt;
 use core::task::Waker;
@@ -20,11 +20,11 @@ use super::sleeper::Sleeper;
 /// The type of an item.
 type Item = Timer<SortedList, Sleeper>;
 
-/// The timer queue in the tasks. It needs no allocation and has no bound, because each task
-/// provides its own storage.
+/// The timer queue whose timers are in the tasks. The queue needs no allocation and has no bound,
+/// because each task provides storage for its timer.
 ///
-/// The storage has an owner word, so a task can sleep in several queues, one after the other. A
-/// queue refuses a task that sleeps in another queue.
+/// The storage has an owner word, so a task can use several queues one after the other. A queue
+/// refuses a task whose timer is pending in another queue.
 pub struct Queue {
     timers: HookQueue<'static, SortedList, Sleeper>,
 }
@@ -37,10 +37,10 @@ impl Queue {
     }
 
     /// Arms the timer of the task that `waker` wakes, unless this timer is pending for an earlier
-    /// tick. Returns whether the next alarm may have changed.
+    /// tick. Returns whether the next alarm might have changed.
     ///
-    /// `waker` must be a waker of Embassy's executor, which panics for any other waker. Insertion
-    /// takes O(n), because it searches the list from its latest timer.
+    /// `waker` must be a waker of Embassy's executor. For any other waker, the executor panics. The
+    /// call takes O(n), because it searches the list from its latest timer.
     pub fn schedule_wake(&mut self, at: u64, waker: &Waker) -> bool {
         // SAFETY: 1. The executor gives the item to the timer queue alone, and this is the timer
         // queue. 2. The reference ends in `schedule_wake_queue_item`, before another one to this
@@ -49,9 +49,10 @@ impl Queue {
         self.schedule_wake_queue_item(at, item, waker)
     }
 
-    /// Like [`schedule_wake`](Self::schedule_wake), but the caller passes the storage that belongs
-    /// to `waker`. This is for other executors, such as your own `block_on`. Only queues must use
-    /// the storage, and only for one waker at a time.
+    /// Does what [`schedule_wake`](Self::schedule_wake) does, but the caller passes the storage
+    /// that belongs to `waker`. This function is for other executors, such as your own `block_on`.
+    /// Nothing except timer queues must access the storage, and it must be used for only one waker
+    /// at a time.
     pub fn schedule_wake_queue_item(
         &mut self,
         at: u64,
@@ -92,18 +93,19 @@ impl Queue {
             }
             Err(_) => {
                 // The timer is pending in another queue, which does not happen with a time driver.
-                // The task is woken to arm the timer again.
+                // The task is woken so that it arms the timer again.
                 waker.wake_by_ref();
                 false
             }
         }
     }
 
-    /// Wakes all timers that are due at `now`, in the order of their deadlines. Returns the tick of
-    /// the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due timer.
+    /// Wakes the tasks of all timers that are due at `now`, in the order of the deadlines. Returns
+    /// the tick of the next alarm, or `u64::MAX` if no timer is pending. Takes O(1) for each due
+    /// timer.
     pub fn next_expiration(&mut self, now: u64) -> u64 {
         loop {
-            // Usually no further timer is due, which the head of the list shows.
+            // Usually no further timer is due. The head of the list shows this without a pop.
             let next = self.timers.next_wake().unwrap_or(u64::MAX);
             if next > now {
                 return next;
@@ -124,7 +126,8 @@ impl Default for Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // The list unlinks its timers when it is dropped, but this crate must drop their wakers.
+        // When the list is dropped, it unlinks its timers but does not drop their wakers, so this
+        // loop drops them.
         while let Some(head) = self.timers.peek() {
             drop(head.key.get().payload.take());
             if self.timers.remove(head.key).is_err() {

@@ -1,7 +1,7 @@
-//! A waker in two words, which are zeros while there is no waker.
+//! A waker in two words, which are both zero while there is no waker.
 //!
-//! Storage in a task begins as zeros. A list has only shared references to its nodes, so the words
-//! are atomics. Only the queue reads and writes them, under its own `&mut`.
+//! The storage in a task is initially all zeros. A list has only shared references to its nodes, so
+//! the two words are atomics. Only the queue accesses the words, while it is borrowed mutably.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -11,7 +11,7 @@ use core::task::{RawWakerVTable, Waker};
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     data: AtomicPtr<()>,
-    /// Null while there is no waker.
+    /// The waker's table of functions, or null while there is no waker.
     vtable: AtomicPtr<RawWakerVTable>,
 }
 
@@ -30,7 +30,7 @@ impl Sleeper {
         self.vtable.store(ptr::from_ref(kept.vtable()).cast_mut(), Ordering::Relaxed);
     }
 
-    /// Takes the waker out.
+    /// Removes and returns the waker.
     pub(crate) fn take(&self) -> Option<Waker> {
         let vtable = self.vtable.load(Ordering::Relaxed).cast_const();
         self.vtable.store(ptr::null_mut(), Ordering::Relaxed);

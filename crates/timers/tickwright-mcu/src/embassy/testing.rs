@@ -1,5 +1,5 @@
-//! The common parts of the tests of all queues: tasks that log their wake-ups, drivers, and
-//! scenarios that a queue must pass.
+//! Code that the tests of all queues share: tasks that log their wake-ups, drivers, and scenarios
+//! that a queue must pass.
 
 pub(crate) mod driver;
 
@@ -12,10 +12,10 @@ use std::vec::Vec;
 use embassy_executor_timer_queue::TimerQueueItem;
 use tickwright_nodes::testing::Random;
 
-/// Which tasks were woken, in order.
+/// The numbers of the tasks that were woken, in order.
 pub(crate) type Log = Arc<Mutex<Vec<usize>>>;
 
-/// A task: its number, its waker, and storage like that of Embassy's executor.
+/// A task, which has a number, a waker, and the same storage as a task of Embassy's executor.
 pub(crate) struct Task {
     pub(crate) waker: Waker,
     item: *mut TimerQueueItem,
@@ -33,7 +33,7 @@ impl Wake for Woken {
 }
 
 impl Task {
-    /// Returns the task's storage. Test code must not keep a reference to it.
+    /// Returns the task's storage. Test code must not store the reference.
     pub(crate) fn item(&self) -> &'static mut TimerQueueItem {
         // SAFETY: 1. the storage was leaked, so it is static; 2. the callers pass it to a queue at
         // once.
@@ -41,7 +41,7 @@ impl Task {
     }
 }
 
-/// Creates n tasks, and the log of their wake-ups.
+/// Creates `n` tasks, and the log of their wake-ups.
 pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     let log = Log::default();
     let task = |task| Task {
@@ -51,14 +51,14 @@ pub(crate) fn tasks(n: usize) -> (Vec<Task>, Log) {
     ((0..n).map(task).collect(), log)
 }
 
-/// The linker needs this function of the executor. No test calls it. The program on an emulated
-/// microcontroller calls the real function.
+/// Replaces a function of the executor, because the linker needs it. No test calls this function.
+/// The test program on an emulated microcontroller calls the executor's own function.
 #[unsafe(no_mangle)]
 extern "Rust" fn __embassy_time_queue_item_from_waker(_: &Waker) -> &'static mut TimerQueueItem {
     unreachable!("the tests have no executor")
 }
 
-/// A queue with tasks.
+/// A queue, with operations on [`Task`]s.
 pub(crate) trait Timers {
     /// Arms the timer of a task.
     fn arm(&mut self, task: &Task, at: u64) -> bool;
@@ -88,7 +88,7 @@ pub(crate) fn wakes_in_order(mut queue: impl Timers) {
     assert_eq!((queue.expire(u64::MAX), woken(&log)), (u64::MAX, [].to_vec()), "none comes twice");
 }
 
-/// Checks that a waker has only one deadline, the earliest.
+/// Checks that a waker has only one deadline, which is the earliest.
 pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
     let (tasks, log) = tasks(2);
     assert!(queue.arm(&tasks[0], 50));
@@ -100,8 +100,8 @@ pub(crate) fn the_earliest_deadline_of_a_task_counts(mut queue: impl Timers) {
     assert_eq!((queue.expire(60), woken(&log)), (u64::MAX, [1].to_vec()));
 }
 
-/// Checks Embassy's issue 4736: after a timer with the deadline "never", the next timer of its task
-/// was lost.
+/// Checks that a queue does not have the bug of Embassy's issue 4736: after a timer with the
+/// deadline "never", the next timer of the same task was lost.
 pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
     let (tasks, log) = tasks(2);
     for now in [0, 10, 20] {
@@ -115,9 +115,9 @@ pub(crate) fn never_blocks_no_later_timer(mut queue: impl Timers) {
     }
 }
 
-/// In Embassy's issue 3758 and esp-hal's 4212 a driver lost or overwrote an alarm. A queue prevents
-/// late timers if it reports each change of the next alarm, and if a later call finds the timers of
-/// a missed alarm.
+/// In Embassy's issue 3758 and esp-hal's pull request 4212, a driver lost or overwrote an alarm.
+/// Timers are not late if the queue reports each change of the next alarm, and if a later call
+/// finds the timers of a missed alarm.
 pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
     let (tasks, log) = tasks(3);
     assert!(queue.arm(&tasks[0], 100));
@@ -125,21 +125,23 @@ pub(crate) fn a_missed_alarm_is_made_up_for(mut queue: impl Timers) {
     // The alarm for tick 80 overwrites the alarm for tick 100. Both timers must fire.
     assert!(queue.arm(&tasks[1], 80));
     assert_eq!((queue.expire(81), woken(&log)), (100, [1].to_vec()));
-    // The driver misses the alarm for tick 100, and meanwhile a timer whose deadline has passed is
-    // armed.
+    // The driver misses the alarm for tick 100. After that, a timer is armed whose deadline has
+    // already passed.
     assert!(queue.arm(&tasks[2], 90));
     assert_eq!((queue.expire(500), woken(&log)), (u64::MAX, [2, 0].to_vec()));
 }
 
-/// Runs random operations on a queue, and compares it with a vector that is searched linearly.
-/// `is_ordered`: whether the queue promises an order among the timers that are due together.
+/// Runs random operations on a queue, and compares the queue with a vector that is searched
+/// linearly. `is_ordered` tells whether the queue promises an order among timers that one alarm
+/// wakes.
 pub(crate) fn agrees_with_an_oracle(mut make: impl FnMut() -> Box<dyn Timers>, is_ordered: bool) {
     const TASKS: usize = 24;
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let (tasks, log) = tasks(TASKS);
         let mut queue = make();
-        // Pairs of task and deadline, in the order of arming.
+        // The task and the deadline of each pending timer, in the order in which the timers were
+        // armed.
         let mut pending: Vec<(usize, u64)> = Vec::new();
         let mut now = 0;
         for _ in 0..400 {

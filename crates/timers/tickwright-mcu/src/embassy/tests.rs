@@ -1,7 +1,7 @@
 //! Runs the same scenarios with the queues of this crate and with the queues of
-//! `embassy-time-queue-utils`. The scenarios are the promises of Embassy's mock driver, and bugs
-//! that Embassy's queues and drivers had. If a queue of Embassy still fails, the test names the
-//! issue and the wrong wake-ups.
+//! `embassy-time-queue-utils`. The scenarios test the promises of Embassy's mock driver, and bugs
+//! that Embassy's queues and drivers had. If a queue of Embassy still fails a scenario, the test
+//! names the issue and the wrong wake-ups.
 
 use std::boxed::Box;
 use std::vec::Vec;
@@ -32,7 +32,7 @@ impl<const N: usize> Timers for their_generic::ConstGenericQueue<N> {
     }
 }
 
-/// A kind of queue, of this crate or of Embassy.
+/// A kind of queue, from this crate or from Embassy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     OursInTasks,
@@ -60,7 +60,8 @@ impl Which {
         matches!(self, OursInTasks | OursGeneric)
     }
 
-    /// Embassy promises no order among the timers that one alarm wakes; this crate does.
+    /// Sorts the tasks that one alarm wakes if `self` is a queue of Embassy, which, unlike this
+    /// crate, promises no order among these tasks.
     fn in_promised_order(self, wakes: &[(u64, usize)]) -> Vec<(u64, usize)> {
         let mut wakes = wakes.to_vec();
         if !self.is_ours() {
@@ -70,11 +71,12 @@ impl Which {
     }
 }
 
-/// A queue that is known to fail a scenario: the queue, the bug, and the wrong wake-ups.
+/// A known failure of a scenario: the queue, the bug, and the wrong wake-ups.
 type Known<'a> = (Which, &'a str, &'a [(u64, usize)]);
 
-/// Runs a scenario with these queues, and compares the wake-ups. A known failure must occur exactly
-/// as described. If Embassy fixes it, the test fails and says so.
+/// Runs a scenario with these queues, and compares the wake-ups with `right`. A known failure must
+/// occur exactly as described. If Embassy fixes the bug, the test fails with a message that says
+/// so.
 fn expect(queues: &[Which], scenario: impl Fn(Which) -> Driver, right: &[(u64, usize)], known: &[Known<'_>]) {
     for &which in queues {
         let seen = which.in_promised_order(scenario(which).seen());
@@ -151,8 +153,8 @@ fn one_long_advance_fires_all_that_are_due() {
 }
 
 /// Embassy's own integrated queue leaves the waker in the storage of each pending task. After the
-/// reset the task therefore still counts as pending, although the new queue does not contain its
-/// timer.
+/// reset the task's timer therefore still counts as pending, although the new queue does not
+/// contain it.
 #[test]
 fn a_reset_forgets_the_timers_and_keeps_the_tasks() {
     let scenario = |which: Which| {
@@ -205,7 +207,7 @@ fn never_takes_no_room() {
     expect(&Which::ALL, scenario, &[(10, 2)], &early);
 }
 
-/// Task 2 finds no room. Only task 2 is woken, and it tries again.
+/// There is no room for the timer of task 2. Only task 2 is woken, and it tries again.
 #[test]
 fn a_full_queue_wakes_no_other_task() {
     let scenario = |which: Which| {
@@ -216,14 +218,15 @@ fn a_full_queue_wakes_no_other_task() {
         driver.advance(30);
         driver
     };
-    // It drops the timer of task 1 to make room.
+    // Embassy's generic queue drops the timer of task 1 to make room.
     let early = [(TheirsGeneric, "a full queue wakes another task early", &[(0, 1), (5, 2), (10, 0)][..])];
     expect(&[OursGeneric, TheirsGeneric], scenario, &[(0, 2), (10, 0), (20, 1)], &early);
     expect(&[OursInTasks, TheirsInTasks], scenario, &[(5, 2), (10, 0), (20, 1)], &[]);
 }
 
-/// The driver's bug has no effect with a queue that reports a timer only if the timer is the next
-/// one. Embassy's queues report each new timer, so a later timer delays the alarm.
+/// The driver's bug has no effect with a queue that returns true only if the armed timer is the
+/// next timer to expire. Embassy's queues return true for each new timer, so a later timer delays
+/// the alarm.
 #[test]
 fn a_later_timer_delays_no_alarm_esp_hal_4212() {
     let scenario = |kind| {
@@ -248,7 +251,8 @@ fn a_later_timer_delays_no_alarm_esp_hal_4212() {
     expect(&Which::ALL, scenario(Kind::Hardware), &right, &[]);
 }
 
-/// A driver that lost its alarm wakes the missed tasks as soon as the queue reports a timer.
+/// A driver that has lost its alarm wakes the missed tasks when `schedule_wake` of the queue next
+/// returns true.
 #[test]
 fn a_lost_alarm_is_made_up_for_embassy_3758() {
     let scenario = |which: Which| {
@@ -263,8 +267,9 @@ fn a_lost_alarm_is_made_up_for_embassy_3758() {
     expect(&Which::ALL, scenario, &[(150, 1), (150, 0)], &[]);
 }
 
-/// The cost of fewer reports: a timer that is later than the missed timer is not reported, so it
-/// does not make up for a lost alarm. With Embassy's queues each new timer does.
+/// A disadvantage of this crate's queues: `schedule_wake` returns false for a timer that is later
+/// than the missed timer, so arming such a timer does not make up for a lost alarm. With Embassy's
+/// queues, arming any new timer makes up for it.
 #[test]
 fn a_lost_alarm_waits_for_an_earlier_timer() {
     let scenario = |which: Which| {
@@ -281,8 +286,8 @@ fn a_lost_alarm_waits_for_an_earlier_timer() {
     expect(&[TheirsInTasks, TheirsGeneric], scenario, &[(150, 0), (300, 1), (350, 2)], &[]);
 }
 
-/// This shows that the scenarios are fair: Embassy's queues also agree with the oracle, except for
-/// the order within one alarm.
+/// The scenarios do not favor this crate: Embassy's queues also agree with the oracle, except for
+/// the order of the timers that one alarm wakes.
 #[test]
 fn all_queues_agree_with_an_oracle() {
     for which in Which::ALL {
@@ -290,7 +295,8 @@ fn all_queues_agree_with_an_oracle() {
     }
 }
 
-/// A queue whose alarms can be late, like those of `Queue` with the same slack.
+/// A queue whose alarms are late by up to a slack, as with [`Queue`](super::Queue) and the same
+/// slack.
 #[cfg(feature = "slack")]
 struct Late<Q>(Q, u32);
 
@@ -305,8 +311,8 @@ impl<Q: Timers> Timers for Late<Q> {
     }
 }
 
-/// Arms random timers with a hardware driver. Returns the number of wake-ups of the chip. Checks
-/// that no wake-up is early, later than the slack, or lost.
+/// Arms random timers with a hardware driver, and checks that no wake-up is early, late by more
+/// than the slack, or lost. Returns how often the chip wakes.
 #[cfg(feature = "slack")]
 fn alarms_with_slack(queue: Box<dyn Timers>, slack: u64, seed: u64) -> usize {
     const TASKS: usize = 12;
@@ -349,7 +355,7 @@ fn slack_makes_no_timer_early_and_none_later_than_it_says_embassy_5202() {
     }
 }
 
-/// The program sets the slack, although the time driver owns the queue.
+/// A program can set the slack, although the time driver owns the queue.
 #[cfg(all(feature = "slack", not(feature = "_generic-queue")))]
 #[test]
 fn the_slack_of_the_program_moves_the_alarm() {

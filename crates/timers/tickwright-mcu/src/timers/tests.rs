@@ -1,4 +1,4 @@
-//! Tests of the service with a chip whose counter and alarm the tests control.
+//! Tests the service with a chip whose counter and alarm the tests control.
 
 use core::cell::Cell;
 use std::boxed::Box;
@@ -36,7 +36,7 @@ impl Chip for Board {
 }
 
 impl Board {
-    /// Advances the counter to `end`, and interrupts at each alarm until then.
+    /// Advances the counter to `end`, and calls `interrupt` at each alarm on the way.
     fn run(&self, end: u64, mut interrupt: impl FnMut()) {
         while self.alarm.get() <= end {
             self.now.set(self.now.get().max(self.alarm.get()));
@@ -74,7 +74,7 @@ fn a_periodic_timer_stays_on_its_grid_over_many_turns_of_the_counter() {
     assert_eq!(timers.with(|service| (service.now(), service.latest())), (1_000_000, 0));
     assert_eq!(timers.with(|service| service.cancel(blink)), Some(7));
     assert_eq!(timers.with(|service| service.cancel(blink)), None);
-    // While nothing is pending, each longest alarm ends once.
+    // While nothing is pending, an interrupt occurs only at the end of each longest alarm.
     board.alarms.set(0);
     board.run(2_000_000, || timers.on_alarm(|_| 0, |_, _| unreachable!("it was cancelled")));
     assert_eq!(board.alarms.get(), 50);
@@ -174,8 +174,8 @@ fn timers_in_structs_are_armed_moved_and_cancelled() {
     assert_eq!(fired, [(40_000, 0), (50_000, 1), (100_000, 0), (160_000, 0)]);
 }
 
-/// With random timers, moves and late interrupts, each timer fires once, in order, never early, and
-/// at the first interrupt at or after its deadline.
+/// With random timers, moves and late interrupts, each timer fires exactly once, in order, and at
+/// the first interrupt at or after its deadline.
 #[test]
 fn random_timers_fire_once_and_never_early() {
     for seed in 0..40 {

@@ -5,7 +5,7 @@ use crate::{Nodes, Record};
 
 /// Records and slots by index. Each slot has a record, and there can be more records than slots.
 pub trait Columns: Sized {
-    /// The record that an algorithm keeps for a slot.
+    /// The record that an algorithm has for a slot.
     type Record: Record<Idx>;
 
     /// The value that a live slot holds.
@@ -14,19 +14,21 @@ pub trait Columns: Sized {
     /// The type through which an algorithm reads and writes its records.
     type Nodes: Nodes<Idx, Self::Record>;
 
-    /// Whether the number of slots is fixed: no slot is ever appended or retired.
+    /// Whether the number of slots is fixed, so that no slot is ever appended or retired.
     const FIXED: bool = false;
 
-    /// Columns without slots or, if the number of slots is fixed, with all slots free.
+    /// Columns without slots, or, if the number of slots is fixed, columns in which all slots are
+    /// free.
     const EMPTY: Self;
 
     /// Returns the records.
     fn nodes(&self) -> &Self::Nodes;
 
-    /// Returns the records, for writing.
+    /// Returns a mutable reference to the records.
     fn nodes_mut(&mut self) -> &mut Self::Nodes;
 
-    /// Makes all records forget their last timers. The caller makes sure that no slot is live.
+    /// Makes all records discard the data of their last timers. The caller must ensure that no slot
+    /// is live.
     fn forget(&mut self);
 
     /// Returns the number of slots, including slot 0.
@@ -53,17 +55,16 @@ pub trait Columns: Sized {
     /// [`Full`] when there is no memory.
     fn reserve(&mut self, additional: usize, exact: bool) -> Result<(), Full>;
 
-    /// Appends a free slot. The caller has made room for it.
+    /// Appends a free slot. The caller must have made room for it.
     fn push(&mut self, last: u32);
 
-    /// Returns the next slot of the free list, as [`set_vacant`](Self::set_vacant) stored it for a
-    /// slot on that list.
+    /// Returns the slot after `p` on the free list, which [`set_vacant`](Self::set_vacant) stored.
     #[inline]
     fn next_vacant(&self, p: Idx) -> Option<Idx> {
         self.nodes().record(p).next_vacant()
     }
 
-    /// Stores the next slot of the free list in the record of a free slot.
+    /// Stores in the record of the free slot `p` which slot is next on the free list.
     #[inline]
     fn set_vacant(&mut self, p: Idx, next: Option<Idx>) {
         self.nodes_mut().record_mut(p).set_vacant(next);
@@ -77,7 +78,7 @@ pub trait Columns: Sized {
     /// Returns the slot at an index, if it exists.
     fn slot(&self, at: usize) -> Option<&SlotState<Self::Value>>;
 
-    /// Returns the slot at an index, if it exists, for writing.
+    /// Returns a mutable reference to the slot at an index, if it exists.
     fn slot_mut(&mut self, at: usize) -> Option<&mut SlotState<Self::Value>>;
 
     /// Returns the number of bytes that the columns have allocated, without the memory that values
@@ -90,7 +91,7 @@ pub trait Columns: Sized {
 /// A record and its slot.
 #[derive(Debug)]
 pub struct Cell<R, T> {
-    /// The record that an algorithm keeps for the slot.
+    /// The record that an algorithm has for the slot.
     pub record: R,
     /// The slot, which holds a value or is free.
     pub slot: SlotState<T>,

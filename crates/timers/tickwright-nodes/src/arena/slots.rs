@@ -7,20 +7,21 @@ use core::num::NonZeroU32;
 use super::{Columns, Full, GENERATIONS, Idx, MOST, SlotId, SlotState, slots_for};
 use crate::{Handle, Record, Violation};
 
-/// When fewer live slots than this are left, a long free list is dropped. A later arrival has to
-/// skip at most this many live slots, and the retired slots.
+/// When fewer slots than this are live, a long free list is dropped. Later searches for a free slot
+/// by index then skip at most this many live slots, plus the retired slots.
 const FEW: usize = 64;
 
-/// A list of fewer slots is kept, because these slots are in the cache. Retired slots do not count.
+/// A free list with fewer slots than this is not dropped, because so few slots are in the cache.
+/// Retired slots are not counted.
 const LONG: u32 = 1024;
 
-/// Slots with generations, over either layout. The [module](super) states its invariants.
+/// Slots with generations, in either layout. The [module](super) states the invariants.
 pub struct Arena<C> {
     /// Records and slots.
     pub columns: C,
     #[doc(hidden)]
     pub free: Option<Idx>,
-    /// The free slots up to this index are on the free list; the other free slots are not.
+    /// The free slots up to this index are on the free list; the free slots after it are not.
     #[doc(hidden)]
     pub seen: u32,
     #[doc(hidden)]
@@ -29,26 +30,27 @@ pub struct Arena<C> {
     pub idle: u32,
     #[doc(hidden)]
     pub first_generation: u32,
-    /// The bound, at most [`MOST`]. If the number of slots is fixed, it is 0 and has no meaning, so
-    /// that an empty arena is all zeros and a static arena takes no flash.
+    /// The greatest allowed number of live slots, at most [`MOST`]. If the number of slots is
+    /// fixed, `limit` is 0 and has no meaning, so that an empty arena is all zeros and a static
+    /// arena takes no flash.
     limit: u32,
     #[doc(hidden)]
     pub len: usize,
 }
 
-/// The bit of a slot's generation that says that the slot is idle.
+/// The bit of a slot's generation that is set while the slot is idle.
 const IDLE: u32 = !GENERATIONS;
 
 impl<C: Columns> Arena<C> {
     /// The greatest index of a slot.
     const SLOTS: usize = if C::Record::SLOTS < MOST { C::Record::SLOTS } else { MOST };
 
-    /// Creates an arena over empty columns. The first occupation of each slot has generation
-    /// `last + 1`.
+    /// Creates an arena over columns that must be empty. The first occupation of each slot has
+    /// generation `last + 1`.
     #[must_use]
     pub const fn starting_after(last: u32, columns: C) -> Self {
-        // The conversion of an index to `usize` must not lose bits: otherwise a forged id could
-        // alias a real id.
+        // The conversion of an index to `usize` must not lose bits, because a forged id could
+        // otherwise name the slot of a real id.
         const { assert!(usize::BITS >= u32::BITS, "an arena needs a 32-bit target: use hooks") };
         let (free, limit) = (None, if C::FIXED { 0 } else { MOST as u32 });
         Self { columns, free, seen: 0, retired: 0, idle: 0, first_generation: last, limit, len: 0 }
@@ -75,7 +77,8 @@ impl<C: Columns> Arena<C> {
         !C::FIXED && self.len >= self.limit as usize
     }
 
-    /// Limits the arena to `limit` live slots. From now on it allocates only on request.
+    /// Limits the arena to `limit` live slots. After this call it allocates only in
+    /// [`reserve`](Self::reserve).
     pub fn bound(&mut self, limit: usize) {
         self.limit = limit.min(MOST) as u32;
     }
@@ -84,7 +87,7 @@ impl<C: Columns> Arena<C> {
     /// occupied.
     ///
     /// # Errors
-    /// [`Full`] when the bound is lower, or when there are too few indices.
+    /// [`Full`] when the bound does not allow this many, or when there are too few indices.
     pub fn missing(&self, additional: usize) -> Result<usize, Full> {
         let total = self
             .len
@@ -94,7 +97,8 @@ impl<C: Columns> Arena<C> {
         if additional == 0 {
             return Ok(0);
         }
-        // An occupation uses free slots first. Retired slots and slot 0 are never used.
+        // Free slots are occupied before new slots are appended. Retired slots and slot 0 are never
+        // occupied.
         let slots = slots_for(total, self.retired as usize).filter(|&slots| slots - 1 <= Self::SLOTS);
         let slots = slots.ok_or(Full)?;
         Ok(slots.saturating_sub(self.columns.len()))
@@ -111,9 +115,10 @@ impl<C: Columns> Arena<C> {
     /// Moves a value into a free slot, or into a new slot.
     ///
     /// # Errors
-    /// Returns the value when the arena is full or there is no memory. Nothing has changed then.
-    // Inlined, because a call would return the result in memory, and its reader would wait for the
-    // store.
+    /// Returns the value when the arena is full or there is no memory. When this error is returned,
+    /// nothing has changed.
+    // Inlined, because a call would return its result in memory, and the caller would wait for the
+    // store of the result.
     #[inline(always)]
     pub fn occupy(&mut self, value: C::Value) -> Result<SlotId, C::Value> {
         if self.is_full() {
@@ -141,14 +146,14 @@ impl<C: Columns> Arena<C> {
         Ok(SlotId { index, generation })
     }
 
-    /// Takes the next slot that is not on the free list, or appends one. The function is not
-    /// inlined, because most arrivals take a slot from the free list.
+    /// Takes the next free slot that is not on the free list, or appends a slot. The function is
+    /// not inlined, because most new values are stored in a slot of the free list.
     #[inline(never)]
     fn take_fresh(&mut self) -> Option<Idx> {
         while (self.seen as usize) + 1 < self.columns.len() {
             self.seen += 1;
             let at = self.seen as usize;
-            // Any other slot is live or retired.
+            // A slot that is not usable is live or retired.
             if self.columns.slot(at).is_some_and(SlotState::is_usable) {
                 return Idx::of(at);
             }
@@ -166,8 +171,9 @@ impl<C: Columns> Arena<C> {
         Some(index)
     }
 
-    /// Takes all slots off the free list, so that the next arrivals take the slots by index. A list
-    /// of slots that were vacated in random order would be a chain of cache misses.
+    /// Takes all slots off the free list, so that the next values are stored by increasing index.
+    /// If the slots were vacated in random order, a walk along the list would miss the cache at
+    /// each slot.
     #[cold]
     fn drop_long_list(&mut self) {
         if self.seen >= LONG && self.seen - LONG >= self.retired {
@@ -176,7 +182,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Gets memory for one more slot. The first call also gets memory for slot 0, and appends it.
+    /// Allocates memory for one more slot. The first call also allocates memory for slot 0, and
+    /// appends slot 0.
     #[cold]
     fn grow(&mut self) -> Option<()> {
         let missing = if self.columns.is_empty() { 2 } else { 1 };
@@ -226,13 +233,13 @@ impl<C: Columns> Arena<C> {
     }
 
     /// Vacates every live slot and drops the values. The caller's algorithm must not hold a handle
-    /// of any slot. If the drop of a value panics, the other values are dropped while that panic
-    /// unwinds.
+    /// of any slot. If the drop of a value panics, the other values are dropped during the
+    /// unwinding.
     pub fn clear(&mut self) {
         self.vacate_all(false);
     }
 
-    /// As [`clear`](Self::clear), but idle slots keep their values.
+    /// Does what [`clear`](Self::clear) does, but does not vacate idle slots.
     pub fn clear_busy(&mut self) {
         self.vacate_all(true);
     }
@@ -269,20 +276,20 @@ impl<C: Columns> Arena<C> {
         Clearing { arena: self, next: 1, keeps_idle }.run();
     }
 
-    /// Makes a live slot idle, or makes it no longer idle. Changes nothing if the slot is already
-    /// in that state.
+    /// Marks a live slot as idle if `is_idle` is true, otherwise as not idle. Changes nothing if
+    /// the slot is already marked so.
     #[inline]
     pub fn mark(&mut self, index: Idx, is_idle: bool) {
         if let Some(SlotState::Live { generation, .. }) = self.columns.slot_mut(index.at())
             && (generation.get() & IDLE != 0) != is_idle
         {
-            // The other bits of a generation are not all 0.
+            // The result is not 0, because the other bits of a generation are not all 0.
             *generation = NonZeroU32::new(generation.get() ^ IDLE).unwrap_or(*generation);
             self.idle = if is_idle { self.idle + 1 } else { self.idle - 1 };
         }
     }
 
-    /// Returns whether this is the id of an idle slot.
+    /// Returns whether `id` is the id of an idle slot.
     #[inline]
     #[must_use]
     pub fn is_idle(&self, id: SlotId) -> bool {
@@ -290,7 +297,8 @@ impl<C: Columns> Arena<C> {
         matches!(slot, Some(SlotState::Live { generation, .. }) if generation.get() == id.generation.get() | IDLE)
     }
 
-    /// Returns the value of an occupation, idle or not. Returns `None` if the occupation is over.
+    /// Returns the value of an occupation, whether the slot is idle or not. Returns `None` if the
+    /// occupation is over.
     #[inline]
     #[must_use]
     pub fn value(&self, id: SlotId) -> Option<&C::Value> {
@@ -300,7 +308,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// As [`value`](Self::value), for writing.
+    /// Does what [`value`](Self::value) does, but returns a mutable reference.
     #[inline]
     #[must_use]
     pub fn value_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -321,7 +329,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// As [`get`](Self::get), for writing.
+    /// Does what [`get`](Self::get) does, but returns a mutable reference.
     #[inline]
     #[must_use]
     pub fn get_mut(&mut self, id: SlotId) -> Option<&mut C::Value> {
@@ -331,7 +339,7 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Returns the current id of a slot's value, and the value. Returns `None` if the slot is not
+    /// Returns the value of a slot, together with its current id. Returns `None` if the slot is not
     /// live, or is idle.
     #[inline]
     #[must_use]
@@ -344,7 +352,8 @@ impl<C: Columns> Arena<C> {
         }
     }
 
-    /// Returns the current id of a slot, idle or not. Returns `None` if the slot is not live.
+    /// Returns the current id of a slot, whether it is idle or not. Returns `None` if the slot is
+    /// not live.
     #[must_use]
     pub fn occupant(&self, index: Idx) -> Option<SlotId> {
         match self.columns.slot(index.at()) {
@@ -380,7 +389,8 @@ impl<C: Columns> Arena<C> {
         }
         let mut found = 0;
         let mut next = self.free;
-        // Invariant: `found` slots of the free list have been visited, and each of them was usable.
+        // Invariant: the first `found` slots of the free list have been visited, and each of them
+        // was usable.
         while let Some(p) = next {
             found += 1;
             let is_listed =
@@ -394,14 +404,14 @@ impl<C: Columns> Arena<C> {
     }
 }
 
-/// Returns whether the generation of a slot, which can be idle, is that of the id.
+/// Returns whether a slot, idle or not, has the generation of the id.
 #[inline]
 const fn is_of(generation: NonZeroU32, id: SlotId) -> bool {
     generation.get() & GENERATIONS == id.generation.get()
 }
 
-/// Returns the value of a refused arrival. The function is cold, so that the compiler moves
-/// refusals out of the fast path.
+/// Returns a value that was refused. The function is cold, so that the compiler moves refusals out
+/// of the fast path.
 #[cold]
 fn refuse<T>(value: T) -> T {
     value

@@ -1,4 +1,4 @@
-//! Breaks the arena on purpose, over both layouts, and requires that `check` reports it.
+//! Deliberately breaks the arena, in both layouts, and requires that `check` reports the damage.
 
 use core::num::NonZeroU32;
 use std::vec::Vec;
@@ -41,7 +41,7 @@ fn live(value: u32) -> SlotState<u32> {
     SlotState::Live { generation: NonZeroU32::MIN, value }
 }
 
-/// Slots 1, 3 and 5 are live; 2 and 4 are free.
+/// Returns an arena in which slots 1, 3 and 5 are live and slots 2 and 4 are free.
 fn holed<C: Layout>() -> Arena<C> {
     let mut arena = Arena::starting_after(0, C::NONE);
     let ids = [0, 1, 2, 3, 4].map(|value| arena.occupy(value).unwrap());
@@ -117,8 +117,9 @@ fn a_bound_holds_and_replaces_a_retired_slot_on_request_only<C: Layout>() {
     assert_eq!((arena.occupy(8), arena.reserve(1)), (Err(8), Err(Full)), "the bound stays");
 }
 
-/// Slots are vacated in a scattered order. The list is dropped once, when few slots are live. Until
-/// then arrivals take the last vacated slot, and then they take free slots by index.
+/// Slots are vacated in a scattered order. The free list is dropped once, when few slots are live.
+/// Before that, a new value is stored in the slot that was vacated last; after that, in free slots
+/// by index.
 fn few_live_slots_drop_a_long_free_list<C: Layout>() {
     const SLOTS: usize = 1200;
     let mut arena = Arena::starting_after(GENERATIONS - 3, C::NONE);

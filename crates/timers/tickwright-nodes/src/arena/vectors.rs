@@ -7,7 +7,7 @@ use super::columns::{Cell, Columns};
 use super::{Full, Idx, SlotState};
 use crate::{Nodes, Record, hint};
 
-/// The records of an arena that keeps its slots in another vector; index 0 is never used.
+/// The records of an arena that keeps its slots in another vector. Index 0 is never used.
 #[derive(Debug)]
 pub struct Records<R>(#[doc(hidden)] pub Vec<R>, Beside);
 
@@ -64,10 +64,10 @@ fn reserve<T>(vector: &mut Vec<T>, additional: usize, exact: bool) -> Result<(),
     got.map_err(|_| Full)
 }
 
-/// Records in one vector, slots in another.
+/// Records are in one vector, and slots in another vector.
 #[derive(Debug)]
 pub struct ApartColumns<R, T> {
-    /// The records, which an algorithm follows.
+    /// The records, whose links an algorithm follows.
     pub records: Records<R>,
     #[doc(hidden)]
     pub slots: Vec<SlotState<T>>,
@@ -137,7 +137,7 @@ impl<R: Record<Idx>, T> Columns for ApartColumns<R, T> {
     }
 }
 
-/// Keeps each record beside its slot.
+/// Each record is next to its slot.
 pub struct TogetherColumns<R, T>(#[doc(hidden)] pub Vec<Cell<R, T>>);
 
 impl<R, T> fmt::Debug for TogetherColumns<R, T> {
@@ -217,7 +217,7 @@ impl<R: Record<Idx>, T> Nodes<Idx, R> for TogetherColumns<R, T> {
     fn prefetch(&self, p: Option<Idx>) {
         let cell = self.0.as_ptr().wrapping_add(p.map_or(0, Idx::at));
         hint::prefetch(cell);
-        // A cell can lie in two cache lines.
+        // A cell can be on two cache lines.
         if !64usize.is_multiple_of(size_of::<Cell<R, T>>()) {
             hint::prefetch(cell.wrapping_add(1).cast::<u8>().wrapping_sub(1));
         }

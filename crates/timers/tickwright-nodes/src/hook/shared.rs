@@ -1,6 +1,6 @@
 //! The parts of a hook that threads share: its owner word and the cell of its record. Under
-//! `cfg(loom)` both are loom's types, so that the models of `tickwright-core` and
-//! `tickwright-collections` run the same functions as programs do.
+//! `cfg(loom)` both use loom's types, so that the models of `tickwright-core` and
+//! `tickwright-collections` execute the same functions as programs do.
 
 #[cfg(not(loom))]
 use core::{cell::UnsafeCell, sync::atomic::AtomicU32};
@@ -9,7 +9,7 @@ use loom::{cell::UnsafeCell, sync::atomic::AtomicU32};
 
 use core::sync::atomic::Ordering;
 
-/// The word that says which structure owns a node.
+/// The word that names the structure that owns a node.
 pub(super) struct OwnerWord(AtomicU32);
 
 impl OwnerWord {
@@ -45,7 +45,8 @@ impl OwnerWord {
         });
     }
 
-    /// Returns the owner word, if no other thread can reach it.
+    /// Returns the owner word without an atomic operation, because `&mut self` excludes other
+    /// threads.
     #[inline]
     pub(super) fn exclusive(&mut self) -> u32 {
         #[cfg(not(loom))]
@@ -55,9 +56,9 @@ impl OwnerWord {
     }
 }
 
-/// Runs `step` atomically, on targets without compare-exchange. The program provides the critical
-/// section. Without the feature `critical-section`, hooks are not shared, so nothing can interfere
-/// with `step`.
+/// Runs `step` atomically on a target without compare-exchange, in the critical section that the
+/// program provides. Without the feature `critical-section`, hooks are not shared, so nothing can
+/// interfere with `step`.
 #[cfg(not(all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[inline]
 pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
@@ -68,7 +69,7 @@ pub(super) fn undivided<R>(step: impl FnOnce() -> R) -> R {
 }
 
 /// The cell of a record. Only the thread that uses the owning structure accesses the cell. In a
-/// model, the cell reports each read and write to loom.
+/// loom model, the cell reports each read and write to loom.
 pub(super) struct RecordCell<R>(UnsafeCell<R>);
 
 impl<R> RecordCell<R> {
@@ -78,7 +79,7 @@ impl<R> RecordCell<R> {
         }
     }
 
-    /// Returns the address for reading.
+    /// Returns the address of the record, for reading.
     #[inline]
     pub(super) fn read(&self) -> *const R {
         #[cfg(not(loom))]
@@ -87,7 +88,7 @@ impl<R> RecordCell<R> {
         return self.0.with(|record| record);
     }
 
-    /// Returns the address for writing.
+    /// Returns the address of the record, for writing.
     #[inline]
     pub(super) fn write(&self) -> *mut R {
         #[cfg(not(loom))]

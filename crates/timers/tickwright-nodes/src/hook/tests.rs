@@ -1,4 +1,4 @@
-//! Tests identities near their end, and owner words.
+//! Tests the last identities before they are used up, and owner words.
 
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 use core::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ fn identities_end_and_are_never_given_twice() {
     assert_eq!(counter.into_inner(), PINNED - 1, "a refusal does not count on");
 }
 
-/// Makes enough draws that two threads would collide if a draw were not atomic.
+/// Draws so many identities that two threads would get the same identity if a draw were not atomic.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no threads")]
@@ -68,7 +68,7 @@ unsafe impl Hooked for Bag {
     const DROPPED: &'static str = "dropped in a bag";
 }
 
-/// Threads claim one hook over and over: at most one thread owns it at a time.
+/// Threads claim the same hook again and again, and at most one thread owns it at a time.
 #[cfg(any(feature = "critical-section", all(target_has_atomic = "32", not(tickwright_no_cas))))]
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no threads")]

@@ -5,12 +5,12 @@
 use crate::tree::{self, Balance, Gap, Left, Linked, Right, Side};
 use crate::{Handle, Nodes, Violation};
 
-/// Keeps the height of a tree within 1.44 times the least height. The mark of a node is the height
-/// of its right subtree minus the height of its left subtree: -1, 0 or 1.
+/// Keeps the height of a tree at most 1.44 times as great as the least possible height. The mark of
+/// a node is the height of its right subtree minus the height of its left subtree: -1, 0 or 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Avl;
 
-/// Returns the mark of a node whose subtree on this side is higher by one.
+/// Returns the mark of a node whose subtree on this side is higher by one than the other subtree.
 #[inline]
 const fn heavy(side: Side) -> i8 {
     match side {
@@ -34,8 +34,8 @@ impl Balance for Avl {
         parent: Option<P>,
     ) {
         let (mut node, mut parent) = (p, parent);
-        // Invariant: the tree below `node` has become higher by one and is balanced. The marks from
-        // `parent` upwards are not yet updated.
+        // Invariant: the subtree of `node` has become higher by one and is balanced. The marks from
+        // `parent` upwards have not been updated.
         while let Some(at) = parent {
             let links = tree::links_mut(nodes, at);
             let side = links.side_of(node);
@@ -59,8 +59,8 @@ impl Balance for Avl {
         gap: Gap<P, i8>,
     ) {
         let (mut parent, mut side) = (gap.parent, gap.side);
-        // Invariant: the tree on `side` of `parent` has become lower by one and is balanced. The
-        // marks from `parent` upwards are not yet updated.
+        // Invariant: the subtree on `side` of `parent` has become lower by one and is balanced. The
+        // marks from `parent` upwards have not been updated.
         while let Some(at) = parent {
             let links = tree::links_mut(nodes, at);
             let difference = links.mark;
@@ -85,7 +85,7 @@ impl Balance for Avl {
         Ok(())
     }
 
-    /// Returns the number of nodes on the longest path down.
+    /// Returns the number of nodes on the longest path down from the node.
     fn height(mark: i8, [left, right]: [Option<(i8, u32)>; 2]) -> Result<u32, Violation> {
         let left = left.map_or(0, |(_, height)| height);
         let right = right.map_or(0, |(_, height)| height);
@@ -97,9 +97,9 @@ impl Balance for Avl {
     }
 }
 
-/// Restores the balance of `top`, whose subtree on `side` is higher by two than the other. Returns
-/// the node that replaced `top`, if the whole tree has become lower by one. After an insertion, the
-/// tree is then as high as before the insertion.
+/// Restores the balance of `top`, whose subtree on `side` is higher by two than the other subtree.
+/// If rebalancing makes the whole subtree of `top` lower by one, the function returns the node that
+/// has replaced `top`. After an insertion, the subtree is then as high as before the insertion.
 ///
 /// ```text
 /// the child leans outwards or not at all           the child leans inwards
@@ -131,8 +131,8 @@ fn turn_up<P: Handle, R: Linked<P, Mark = i8>, N: Nodes<P, R>>(
         return Some(grand);
     }
     tree::rotate(root, nodes, top, child, other);
-    // The child had the mark 0, so both of its subtrees have moved up, and the height stays the
-    // same. This happens only after a removal.
+    // If the child's mark is 0, its two subtrees are equally high, so the height of the whole
+    // subtree stays the same. This happens only after a removal.
     let level = leaning == 0;
     tree::links_mut(nodes, top).mark = if level { heavy(side) } else { 0 };
     tree::links_mut(nodes, child).mark = if level { heavy(other) } else { 0 };

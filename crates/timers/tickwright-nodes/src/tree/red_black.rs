@@ -8,15 +8,16 @@ use crate::{Handle, Nodes, Violation};
 /// The color of a node. A missing child counts as black.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// A node that has no red child and is not the root.
+    /// A red node has no red child and is not the root.
     Red,
-    /// A node that counts for the black height.
+    /// A black node counts for the black height.
     Black,
 }
 
 use Color::{Black, Red};
 
-/// Keeps the height of a tree within twice the least height, by colors.
+/// Keeps the height of a tree at most twice as great as the least possible height, by means of
+/// colors.
 #[derive(Clone, Copy, Debug)]
 pub struct RedBlack;
 
@@ -53,7 +54,7 @@ impl Balance for RedBlack {
         Gap { parent, side, child, mark }: Gap<P, Color>,
     ) {
         match (child, parent) {
-            // An only child is red, so its former parent was black.
+            // An only child is red, so the removed parent was black.
             (Some(child), _) => paint(nodes, child, Black),
             (None, Some(parent)) if mark == Black => refill(root, nodes, parent, side),
             _ => {}
@@ -64,7 +65,7 @@ impl Balance for RedBlack {
         if mark == Red { Err(Violation::RedRed) } else { Ok(()) }
     }
 
-    /// Returns the number of black nodes on any path down.
+    /// Returns the number of black nodes on each path down from the node.
     fn height(mark: Color, [left, right]: [Option<(Color, u32)>; 2]) -> Result<u32, Violation> {
         let (left_mark, left) = left.unwrap_or((Black, 0));
         let (right_mark, right) = right.unwrap_or((Black, 0));
@@ -78,8 +79,8 @@ impl Balance for RedBlack {
     }
 }
 
-/// Removes the only pair of a red node and a red parent that a new leaf can create. Upper case
-/// means black:
+/// Recolors and rotates if a new leaf and its parent are both red, until no red node has a red
+/// parent. In the pictures, upper case means black:
 ///
 /// ```text
 /// 1. red uncle: repaint, go on two levels up     2. inner child: turn it outwards, then 3.
@@ -104,7 +105,7 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     parent: P,
 ) {
     let (mut node, mut parent) = (node, parent);
-    // Invariant: `node` and `parent` are red. No other rule is violated.
+    // Invariant: `node` and `parent` are both red, and no other rule of the balance is violated.
     loop {
         let Some(grand) = tree::links(nodes, parent).up else {
             return paint(nodes, parent, Black);
@@ -134,8 +135,9 @@ fn part_reds<P: Handle, R: Linked<P, Mark = Color>, N: Nodes<P, R>>(
     }
 }
 
-/// Restores the black height where a black node is missing on one side. Upper case means black, and
-/// `?` either color. `x` marks the short side, here the left side:
+/// Restores the black height if paths on one side of a node have one black node too few. In the
+/// pictures, upper case means black, `?` means either color, and `x` marks the side with too few
+/// black nodes (here the left side):
 ///
 /// ```text
 /// 1. red sibling: turn it up, then 2., 3. or 4.   2. no red nephew: repaint; a black p is short

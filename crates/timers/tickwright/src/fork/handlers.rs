@@ -21,13 +21,13 @@ pub(super) fn forks() -> u32 {
 /// How long a fork tries to take one lock while it holds others. After this time it releases all
 /// locks and starts over.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long a fork tries in total.
+/// For how long a fork starts over in total. Afterwards it skips the locks that are still locked.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Room for the guard of a lock, whatever the lock holds.
+/// Space for a lock's guard. It is large enough for every type of data under the lock.
 type Room = UnsafeCell<MaybeUninit<[usize; 4]>>;
 
-/// A lock in the list. It must stay where it is from `register` to `unregister`.
+/// A lock in the list. It must not move between `register` and `unregister`.
 pub(crate) struct Slot<T> {
     mutex: Mutex<T>,
     /// Holds the guard during a fork. Only the thread that forks touches the guard, under the lock
@@ -132,7 +132,7 @@ struct List {
 }
 
 /// Tries to take one lock of the list. The caller holds the lock of the list. Returns `false` if
-/// another thread holds the lock for longer than `patience`.
+/// another thread holds the entry's lock for longer than `patience`.
 fn try_for(entry: &Entry, patience: Duration) -> bool {
     let begun = Instant::now();
     loop {
@@ -160,7 +160,7 @@ pub(super) fn notice_forks() -> bool {
     })
 }
 
-/// The guard of the list, during a fork.
+/// Holds the guard of the list's lock during a fork.
 struct Kept(UnsafeCell<Option<MutexGuard<'static, List>>>);
 
 // SAFETY: 1. Only the thread that holds the lock of the list touches it.
@@ -191,8 +191,8 @@ impl List {
         self.entries.iter().flatten()
     }
 
-    /// Tries to take every lock. With `all`, returns `false` if another thread holds a lock.
-    /// Without `all`, skips such a lock.
+    /// Tries to take every lock. If another thread holds a lock for too long, returns `false` if
+    /// `all` is set, and skips the lock otherwise.
     ///
     /// A fork waits for a leaf without a limit, and never skips it. A thread that holds a leaf
     /// takes no other lock and runs no user code, so the holder is another thread, which will
@@ -212,8 +212,8 @@ impl List {
     }
 }
 
-/// Returns the id of the thread that forked, first in the parent and then here. Used while a child
-/// removes the entries of other threads.
+/// Returns two ids of the thread that forked: its id in the parent, and its id in this child. A
+/// child uses them while it removes the entries of other threads.
 pub(crate) fn forker() -> (ThreadId, ThreadId) {
     // SAFETY: 1. This is the thread that forked, in the child, and `after` only reads the list
     // meanwhile.
@@ -224,7 +224,7 @@ pub(crate) fn forker() -> (ThreadId, ThreadId) {
 
 extern "C" fn before() {
     let begun = Instant::now();
-    // `forker` can be a coroutine, but in the child the same thread is not a coroutine.
+    // The forking thread can be a coroutine now, but it will not be a coroutine in the child.
     let forker = this_thread();
     loop {
         let mut list = lock(&LIST);

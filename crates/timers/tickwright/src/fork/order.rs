@@ -1,7 +1,7 @@
 //! The order in which a fork takes its locks.
 
-/// The order in which a fork takes locks. If a thread takes lock B while it holds lock A, then A
-/// comes first.
+/// The order in which a fork takes locks. If threads take lock B while they hold lock A, the fork
+/// takes A before B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Locks of code that uses schedulers.

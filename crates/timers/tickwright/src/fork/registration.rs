@@ -5,10 +5,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Whether the handlers are registered with the platform. The value is 0 at first, then the number
 /// of the process whose thread is registering them, and `u32::MAX` when they are registered.
 ///
-/// The platform makes a registration wait for a fork that is in progress. If the registering thread
-/// held a lock or a `Once` meanwhile, it would stay locked forever in the child. Therefore the
-/// thread stores the number of its process instead. A child has another number, and registers
-/// again.
+/// If a fork is in progress, the platform makes a registration wait for it. If the registering
+/// thread held a lock or a `Once` during that fork, the lock would stay locked forever in the
+/// child. Therefore the thread stores the number of its process instead of taking a lock. A child
+/// has another number, and registers again.
 #[derive(Debug, Default)]
 pub struct Registration(AtomicU32);
 
@@ -40,8 +40,8 @@ impl Registration {
         }
     }
 
-    /// The child's fork handler calls this. The handler runs, so it is registered, but the thread
-    /// that registered it may not have stored `DONE` before the fork.
+    /// The child's fork handler calls this. That the handler runs proves that it is registered, but
+    /// the fork might have happened before the registering thread stored `DONE`.
     pub fn is_done(&self) {
         self.0.store(DONE, Ordering::Release);
     }

@@ -19,8 +19,8 @@ fn a_jitter_is_less_than_its_span_whatever_that_is() {
     }
 }
 
-/// A herd of 10,000 keys, in 100 parts of a period: none gets twice its share. Then the herd of
-/// one part tries again, and is spread too.
+/// Spreads 10,000 keys over 100 parts of a period: no part gets twice its share. Then all keys of
+/// one part retry, and the second attempt spreads them too.
 #[test]
 fn a_herd_is_spread_and_one_that_meets_parts_again() {
     let period = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! A queue that counts.
+//! `Counted`: a queue that counts its operations, and how late its timers fire.
 
 use core::ops::Deref;
 
@@ -9,7 +9,7 @@ use crate::observed_queue::observe_queue;
 use crate::time::{DelayCounts, Lateness, Ticks};
 
 /// A queue wrapper that counts the operations on the queue, for [`OpenMetrics`](super::OpenMetrics)
-/// and for programs that look at themselves.
+/// and for programs that inspect their own queues.
 ///
 /// ```
 /// use tickwright::metrics::{Counted, OpenMetrics};
@@ -29,7 +29,8 @@ use crate::time::{DelayCounts, Lateness, Ticks};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The counts are fields of the wrapper, some 1.1 KiB, and cost no lock and no allocation.
+/// The counts are fields of the wrapper. They take about 1.1 KiB, and need no lock and no
+/// allocation.
 #[derive(Debug)]
 pub struct Counted<Q> {
     queue: Q,
@@ -47,19 +48,20 @@ pub struct QueueReport {
     pub high_water: usize,
     /// How often a timer was armed: inserted, moved, or inserted again when it fired.
     pub armed: u64,
-    /// How many of these calls moved a timer that was pending.
+    /// How many of the calls in `armed` moved a pending timer.
     pub rearmed: u64,
     /// How many timers were delivered.
     pub fired: u64,
     /// How many pending timers were removed or cleared.
     pub cancelled: u64,
-    /// How long the timers were armed for: from the queue's time at the call to the deadline.
+    /// The delays of the armed timers: the time from the queue's `now` at the call to the deadline.
     pub delays: DelayCounts,
-    /// How late they were delivered: from the deadline to the time that the caller passed.
+    /// How late timers were delivered: the time from the deadline to the `now` that the caller
+    /// passed.
     pub lateness: Lateness,
 }
 
-/// Counts, in the shape that `observe_queue` asks for.
+/// The counts, with the methods that the macro `observe_queue` calls.
 #[derive(Debug)]
 struct Log {
     ticks: Ticks,
@@ -99,21 +101,21 @@ impl Log {
 }
 
 impl<Q: TimerQueue> Counted<Q> {
-    /// Counts the operations on `queue` from now on. Its ticks are of the length that `ticks` says.
+    /// Counts the operations on `queue` from now on. `ticks` is the length of the queue's tick.
     pub fn new(queue: Q, ticks: Ticks) -> Self {
         let high_water = queue.len();
         let (delays, lateness) = (DelayCounts::new(), Lateness::new());
         Self { queue, log: Log { ticks, high_water, rearmed: 0, cancelled: 0, delays, lateness } }
     }
 
-    /// The counts so far, in O(1).
+    /// Returns the counts so far, in O(1).
     pub fn report(&self) -> QueueReport {
         let Log { high_water, rearmed, cancelled, delays, lateness, .. } = self.log;
         let (armed, fired) = (delays.count(), lateness.count());
         QueueReport { pending: self.len(), high_water, armed, rearmed, fired, cancelled, delays, lateness }
     }
 
-    /// Returns the queue, which is counted no longer.
+    /// Returns the queue. Operations on it are no longer counted.
     pub fn into_inner(self) -> Q {
         self.queue
     }

@@ -1,19 +1,20 @@
-//! Reports through the facade `metrics`.
+//! Publishes reports through the facade crate `metrics`.
 
 use ::metrics::{Label, counter, describe_counter, describe_gauge, gauge};
 
 use super::metric::{Labels, Measured, histograms, labels, samples};
 
-/// Sets the metrics of a report in the program's recorder, with the names and labels that
-/// [`OpenMetrics`](super::OpenMetrics) gives them: `tickwright_timers_fired_total`. Call it for
-/// each report, every few seconds.
+/// Sets the metrics of a report in the program's recorder, with the same names and labels as
+/// [`OpenMetrics`](super::OpenMetrics), for example `tickwright_timers_fired_total`. Call it every
+/// few seconds for each report.
 ///
-/// A recorder takes samples of a histogram one by one, but a report has counts. The buckets of a
-/// histogram are therefore counters, with the label `le` as in Prometheus: `histogram_quantile`
-/// reads them.
+/// A recorder accepts only single samples of a histogram, but a report has counts per bucket. The
+/// buckets are therefore published as counters with the label `le`, which Prometheus' function
+/// `histogram_quantile` can read.
 ///
-/// Reports of equal name and kind replace each other; a counter never falls. Without a recorder
-/// nothing is set. The call looks up O(metrics) metrics in the recorder.
+/// A report replaces the previous report with the same name and kind, but a counter is never
+/// lowered. If the program has no recorder, the call does nothing. The call looks up each metric of
+/// the report in the recorder.
 ///
 /// ```
 /// use tickwright::metrics::publish;

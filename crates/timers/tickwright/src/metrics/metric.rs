@@ -1,4 +1,4 @@
-//! The table of metrics, and what has them.
+//! The table of metrics, and the reports that have them.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -10,7 +10,8 @@ use crate::time::{DelayCounts, Lateness, nanos};
 /// Declares the metrics, each with its name, its type, and its meaning.
 macro_rules! metrics {
     ($($metric:ident $name:literal $kind:literal $help:literal)*) => {
-        /// What a number of a report means. The text has the same sentences as `# HELP`.
+        /// The meaning of a number in a report. The OpenMetrics text has the same sentences after
+        /// `# HELP`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Metric {
@@ -18,7 +19,7 @@ macro_rules! metrics {
         }
 
         impl Metric {
-            /// Its name, type and meaning.
+            /// Returns the metric's name, type and meaning.
             pub(super) const fn texts(self) -> (&'static str, &'static str, &'static str) {
                 match self {
                     $(Self::$metric => (concat!("tickwright_", $name), $kind, $help),)*
@@ -62,19 +63,21 @@ pub(super) enum Histogram {
 }
 
 impl Histogram {
-    /// Its name, and its meaning.
+    /// Returns the histogram's name and meaning.
     pub(super) const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Self::Lateness => {
                 ("tickwright_timer_lateness_seconds", "From the due time of a timer to its run")
             }
-            Self::Delay => {
-                ("tickwright_timer_delay_seconds", "From the call that armed a timer to its due time")
-            }
+            Self::Delay => (
+                "tickwright_timer_delay_seconds",
+                "From the insertion of a timer into its queue to its due time",
+            ),
         }
     }
 
-    /// The bounds are those of the counts, 2^b - 1 ns: 1 us to 8.6 s, or 1 ms to 39 hours.
+    /// Returns each `b` for which the histogram has a bucket with the bound 2^b - 1 ns. Lateness
+    /// has bounds from 1 us to 8.6 s, and delays have bounds from 1 ms to 39 hours.
     const fn bits(self) -> RangeInclusive<u32> {
         match self {
             Self::Lateness => 10..=33,
@@ -82,12 +85,13 @@ impl Histogram {
         }
     }
 
-    /// The bounds in seconds. The last is `+Inf`.
+    /// Returns the bounds of the buckets in seconds. The last bound is `+Inf`.
     pub(super) fn bounds(self) -> impl Iterator<Item = String> {
         self.bits().map(|bits| seconds((1 << bits) - 1)).chain([String::from("+Inf")])
     }
 
-    /// Counts of buckets, as what does not exceed each bound.
+    /// Converts counts per bucket to cumulative counts: for each bound, the number of durations
+    /// that do not exceed it.
     fn within(self, buckets: impl Iterator<Item = (Duration, u64)>) -> Vec<u64> {
         let buckets: Vec<_> = buckets.collect();
         let within = |bound| {
@@ -98,12 +102,12 @@ impl Histogram {
     }
 }
 
-/// What a report has for a histogram.
+/// The values of a report for one histogram.
 #[derive(Clone, Debug)]
 pub(super) struct Distribution {
-    /// How many times do not exceed each bound.
+    /// For each bound, the number of recorded durations that do not exceed it.
     pub(super) within: Vec<u64>,
-    /// The sum of the times and their count, if the sum is known.
+    /// The sum of the durations and their count, if the sum is known.
     pub(super) sum_ns: Option<(u128, u64)>,
 }
 
@@ -117,7 +121,7 @@ impl Distribution {
     }
 }
 
-/// Nanoseconds as seconds, exactly.
+/// Formats nanoseconds as seconds, without rounding.
 pub(super) fn seconds(ns: u128) -> String {
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
@@ -127,20 +131,21 @@ pub trait Measured {
     /// The value of the label `kind`, such as `"scheduler"`.
     const KIND: &'static str;
 
-    /// The numbers of the report.
+    /// Returns the numbers of the report, each with its metric.
     fn numbers(&self) -> Vec<(Metric, u64)>;
 
-    /// How late timers were; `None` if that is not counted.
+    /// Returns how late timers were, or `None` if the report does not count lateness.
     fn lateness(&self) -> Option<&Lateness> {
         None
     }
 
-    /// How long before their due times timers were armed; `None` if that is not counted.
+    /// Returns for how long timers were armed, from the call to the due time, or `None` if the
+    /// report does not count delays.
     fn delays(&self) -> Option<&DelayCounts> {
         None
     }
 
-    /// The counts by origin.
+    /// Returns the counts for each origin of timers.
     fn sites(&self) -> &[SiteCounts] {
         &[]
     }
@@ -149,12 +154,12 @@ pub trait Measured {
 /// Names and values of labels.
 pub(super) type Labels = Vec<(&'static str, String)>;
 
-/// The labels of a report.
+/// Returns the labels of a report.
 pub(super) fn labels<M: Measured>(name: &str) -> Labels {
     vec![("name", name.to_owned()), ("kind", M::KIND.to_owned())]
 }
 
-/// The numbers of a report, those by origin too, with their labels.
+/// Returns the numbers of a report, including the numbers for each origin, with their labels.
 pub(super) fn samples<M: Measured>(name: &str, report: &M) -> Vec<(Metric, Labels, u64)> {
     let whole = report.numbers().into_iter().map(|(metric, count)| (metric, labels::<M>(name), count));
     let by_site = report.sites().iter().flat_map(|SiteCounts { site, added, fired, panicked }| {
@@ -167,7 +172,7 @@ pub(super) fn samples<M: Measured>(name: &str, report: &M) -> Vec<(Metric, Label
     whole.chain(by_site).collect()
 }
 
-/// The histograms of a report.
+/// Returns the histograms of a report.
 pub(super) fn histograms<M: Measured>(report: &M) -> impl Iterator<Item = (Histogram, Distribution)> {
     let lateness = report.lateness().map(|counts| {
         let within = Histogram::Lateness.within(counts.buckets());
@@ -212,7 +217,7 @@ impl Measured for Report {
     }
 }
 
-/// Shards count their arming calls alone.
+/// A shard counts only its arming calls.
 impl Measured for ShardStatistics {
     const KIND: &'static str = "shards";
 
@@ -224,5 +229,9 @@ impl Measured for ShardStatistics {
             (Metric::InPlace, self.matched),
             (Metric::Locks, self.locks),
         ]
+    }
+
+    fn delays(&self) -> Option<&DelayCounts> {
+        Some(&self.delays)
     }
 }

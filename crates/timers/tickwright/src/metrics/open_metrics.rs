@@ -1,4 +1,4 @@
-//! Reports as the text of OpenMetrics.
+//! Prints reports in the text format of OpenMetrics.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -10,20 +10,22 @@ use super::metric::{
 /// The media type of the text: the value of the HTTP header `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Reports of one moment, which print as OpenMetrics text.
+/// A set of reports that prints as OpenMetrics text.
 ///
-/// Each sample has the labels `name` and `kind`. Counts by origin have `site`, `file` and `line`,
-/// too; a scheduler counts at most 1024 origins apart. Reports of equal name and kind are added up.
-/// Printing takes O(samples).
+/// Each sample has the labels `name` and `kind`. Counts by origin also have the labels `site`,
+/// `file` and `line`. A scheduler counts at most 1024 origins separately. Reports with the same
+/// name and kind are added up. Printing takes O(samples).
 #[derive(Clone, Debug, Default)]
 pub struct OpenMetrics {
-    /// By metric first, because all samples of a metric must stand together.
+    /// Sorted by metric first, because the format requires that all samples of a metric are
+    /// adjacent.
     numbers: BTreeMap<(Metric, String), u64>,
     histograms: BTreeMap<(Histogram, String), Distribution>,
 }
 
 impl OpenMetrics {
-    /// Adds a report. Its label `name` is `name`, which may be any text.
+    /// Adds a report. The label `name` of its samples has the value of the argument `name`, which
+    /// can be any text.
     #[must_use]
     pub fn with<M: Measured>(mut self, name: &str, report: &M) -> Self {
         for (metric, labels, count) in samples(name, report) {
@@ -67,7 +69,7 @@ impl fmt::Display for OpenMetrics {
     }
 }
 
-/// Labels as they stand between the braces.
+/// Returns the labels as the text between the braces of a sample.
 fn text_of(labels: &Labels) -> String {
     let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let texts: Vec<_> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();

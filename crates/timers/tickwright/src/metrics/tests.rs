@@ -4,11 +4,12 @@ use tickwright_core::{
     CoarseWheel, DefaultQueue, HookQueue, SlabQueue, SortedList, Timer, TimerQueue, Wheel,
 };
 
-use super::{Counted, OpenMetrics, QueueReport};
-use crate::scheduler::{Settings, Site, Statistics, TimerSet, Timing};
+use super::{Counted, Measured, OpenMetrics, QueueReport};
+use crate::scheduler::{Report, Settings, Site, SiteCounts, Statistics, TimerSet, Timing};
+use crate::shard::ShardStatistics;
 use crate::time::{Ticks, VirtualHost};
 
-/// Counts of the same operations, by hand.
+/// The expected counts, which the test computes independently of the wrapper.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Right {
     pending: usize,
@@ -37,7 +38,7 @@ impl Right {
     }
 }
 
-/// Random operations, a third of them with keys that may be stale.
+/// Runs random operations on the queue. A third of the operations use keys that can be stale.
 fn run<Q: TimerQueue<Value = u64>>(queue: Q, seed: u64) {
     let mut queue = Counted::new(queue, Ticks::MILLISECOND);
     let (mut right, mut keys, mut now, mut random) = (Right::default(), Vec::new(), 0, seed);
@@ -121,7 +122,8 @@ fn delays_and_latenesses_are_in_time() {
     assert_eq!((lateness.max().as_micros(), lateness.mean().as_micros()), (21, 14), "21 and 7");
 }
 
-/// A queue for the exporters: a delay of 2 s, a lateness of 3 ms, one timer pending.
+/// Returns a report for the tests of the exporters, with a delay of 2 s, a lateness of 3 ms and one
+/// pending timer.
 fn report() -> QueueReport {
     let mut queue = Counted::new(DefaultQueue::new(), Ticks::MILLISECOND);
     for deadline in [2000, 2100] {
@@ -151,7 +153,84 @@ fn a_queue_has_two_histograms_in_its_text() {
     }
 }
 
-/// An add and a start that moves the timer each count, with the delay of the call.
+/// The numbers of a report by their names in the text, less those of the histograms.
+fn numbers(report: &impl Measured) -> Vec<(String, u64)> {
+    let text = OpenMetrics::default().with("", report).to_string();
+    let samples = text.lines().filter_map(|line| line.strip_prefix("tickwright_timer")?.split_once('{'));
+    let samples = samples.filter(|(name, _)| !name.contains("_seconds"));
+    samples.map(|(name, rest)| (name.to_owned(), rest.rsplit_once(' ').unwrap().1.parse().unwrap())).collect()
+}
+
+/// Fields with values that differ: none stands for another, and none is left out.
+#[test]
+fn each_number_of_a_report_has_its_name() {
+    let named =
+        |right: &[(&str, u64)]| right.iter().map(|&(name, n)| (name.to_owned(), n)).collect::<Vec<_>>();
+
+    let set: TimerSet<()> = TimerSet::new(Settings::new());
+    let statistics = Statistics {
+        timers: 1,
+        pending: 2,
+        high_water: 3,
+        armed: 4,
+        rearmed: 5,
+        fired: 6,
+        cancelled: 7,
+        overruns: 8,
+        passes: 50,
+        steps: 51,
+        ..set.statistics()
+    };
+    let site =
+        |name| SiteCounts { site: Site { name, file: "", line: 0 }, added: 11, fired: 12, panicked: 13 };
+    let right = [
+        ("s", 1),
+        ("s_pending", 2),
+        ("s_high_water", 3),
+        ("s_armed_total", 4),
+        ("s_rearmed_total", 5),
+        ("s_fired_total", 6),
+        ("s_cancelled_total", 7),
+        ("_overruns_total", 8),
+        ("_panics_total", 26),
+        ("_site_added_total", 11),
+        ("_site_added_total", 11),
+        ("_site_fired_total", 12),
+        ("_site_fired_total", 12),
+        ("_site_panics_total", 13),
+        ("_site_panics_total", 13),
+    ];
+    assert_eq!(numbers(&Report { statistics, sites: vec![site("a"), site("b")] }), named(&right));
+
+    let shards = ShardStatistics {
+        matched: 1,
+        requeued: 2,
+        started: 4,
+        refused: 8,
+        no_op: 16,
+        locks: 32,
+        lost_races: 64,
+        ..ShardStatistics::default()
+    };
+    let right =
+        [("s_armed_total", 7), ("s_rearmed_total", 3), ("_locks_total", 32), ("s_rearmed_in_place_total", 1)];
+    assert_eq!(numbers(&shards), named(&right));
+
+    let queue =
+        QueueReport { pending: 1, high_water: 2, armed: 3, rearmed: 4, fired: 5, cancelled: 6, ..report() };
+    let right = [
+        ("s_pending", 1),
+        ("s_high_water", 2),
+        ("s_armed_total", 3),
+        ("s_rearmed_total", 4),
+        ("s_fired_total", 5),
+        ("s_cancelled_total", 6),
+    ];
+    assert_eq!(numbers(&queue), named(&right));
+}
+
+/// Both an `add` and a later `start`, which moves the timer, count as arming calls, each with its
+/// own delay.
 #[test]
 fn a_scheduler_counts_each_arming_call() {
     let host = VirtualHost::new();
@@ -167,7 +246,7 @@ fn a_scheduler_counts_each_arming_call() {
     assert_eq!(counts(&set), (2, 1, vec![((1 << 20) - 1, 1), ((1 << 27) - 1, 1)]), "1 ms, 100 ms");
 }
 
-/// The dashboard asks for metrics that there are.
+/// Every metric that the dashboard queries exists in the text.
 #[test]
 fn the_dashboard_has_the_names_of_the_text() {
     let scheduler = crate::scheduler::Scheduler::<crate::scheduler::Boxed>::new(Default::default());
@@ -198,9 +277,10 @@ mod facade {
     use super::report;
     use crate::metrics::{OpenMetrics, publish};
     use crate::scheduler::{Boxed, Scheduler, Settings};
+    use crate::shard::Shards;
     use crate::time::VirtualHost;
 
-    /// Values by name and labels, as they stand in OpenMetrics, and the descriptions.
+    /// Stores values by name and labels, written as in OpenMetrics, and the descriptions.
     #[derive(Default)]
     struct Kept {
         values: Arc<Mutex<BTreeMap<String, f64>>>,
@@ -283,18 +363,25 @@ mod facade {
         host.advance(Duration::from_secs(2));
         assert_eq!(scheduler.run_queue(), Ok(1));
 
+        let shards = Shards::new(1);
+        shards.shard(0).unwrap().timer(|_| ()).add(5_000_000).unwrap();
+
         let kept = Kept::default();
         with_local_recorder(&kept, || {
             publish("jobs", &scheduler.report());
             publish("q", &report());
+            publish("idle", &shards.statistics());
         });
-        let text = OpenMetrics::default().with("jobs", &scheduler.report()).with("q", &report()).to_string();
+        let all = OpenMetrics::default().with("jobs", &scheduler.report()).with("q", &report());
+        let text = all.with("idle", &shards.statistics()).to_string();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let samples: BTreeMap<String, f64> = samples
             .map(|line| line.rsplit_once(' ').unwrap())
             .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
             .collect();
         assert!(samples.len() > 100 && samples.values().any(|value| *value == 1.0));
+        let delay = r#"tickwright_timer_delay_seconds_bucket{name="idle",kind="shards",le="0.008388607"}"#;
+        assert_eq!(samples[delay], 1.0, "5 ms in ticks of 1 ns");
         assert_eq!(*kept.values.lock().unwrap(), samples);
         let helps = kept.helps.lock().unwrap();
         assert_eq!(helps["tickwright_timers_fired_total"], "Runs of timers");

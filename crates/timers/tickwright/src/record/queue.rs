@@ -1,4 +1,4 @@
-//! A queue that records.
+//! `Recorded`: a queue that writes each of its operations to a trace.
 
 use core::ops::Deref;
 use std::collections::HashSet;
@@ -9,20 +9,20 @@ use tickwright_core::{Key, Span, TimerQueue, TimerRef};
 use super::recorder::QueueRecorder;
 use crate::observed_queue::observe_queue;
 
-/// A number that tells the timers of a queue apart in a trace.
+/// A key that has a number, which distinguishes the timers of a queue in a trace.
 pub trait Identity {
-    /// The number of the timer.
+    /// Returns the number of the timer.
     fn identity(&self) -> u64;
 }
 
-/// Each insert makes a new timer with a new key.
+/// Each insert makes a new timer with a new key, so the key's bits are the number.
 impl Identity for Key {
     fn identity(&self) -> u64 {
         self.to_bits()
     }
 }
 
-/// The identity is the address of the timer: it is the same at each insert.
+/// The number is the address of the timer, so a timer keeps its number when it is inserted again.
 impl<F: Family, T> Identity for TimerRef<'_, F, T> {
     fn identity(&self) -> u64 {
         core::ptr::from_ref(&self.payload).addr() as u64
@@ -33,15 +33,17 @@ impl<F: Family, T> Identity for TimerRef<'_, F, T> {
 /// does not record them.
 ///
 /// A delay counts from the time that is passed to [`insert_at`](TimerQueue::insert_at) or
-/// [`reschedule_at`](TimerQueue::reschedule_at). For exact queues the operations without a time
-/// count from the queue's [`now`](TimerQueue::now). Their recorded delays are too long by the time
-/// that has passed since the queue last got a `now`.
+/// [`reschedule_at`](TimerQueue::reschedule_at). For exact queues, the delay of an operation
+/// without a time argument counts from the queue's [`now`](TimerQueue::now). Such a recorded delay
+/// is too long by the time that has passed since the queue last got a `now`.
 ///
-/// [`clear`](TimerQueue::clear), [`into_inner`](Self::into_inner) and the drop record a cancel for
-/// each timer that the trace shows as pending. So a trace of short-lived queues shows how many
-/// timers live at one time. Each of the three takes O(n log n) beside the work of the queue.
+/// [`clear`](TimerQueue::clear), [`into_inner`](Self::into_inner) and dropping the wrapper record a
+/// cancel for each timer that is pending in the trace. Without these cancels, the timers of
+/// short-lived queues would seem to be pending forever. Each of the three takes O(n log n) for n
+/// such timers, in addition to the work of the queue.
 ///
-/// The wrapper keeps the numbers of the pending timers in a hash set, some 10 bytes each.
+/// The wrapper keeps the numbers of the pending timers in a hash set, with about 10 bytes per
+/// timer.
 #[derive(Debug)]
 pub struct Recorded<Q: TimerQueue<Key: Identity>> {
     /// `None` only while `into_inner` runs.
@@ -49,7 +51,7 @@ pub struct Recorded<Q: TimerQueue<Key: Identity>> {
     log: Log,
 }
 
-/// The trace of the queue, and the timers that are pending by its events.
+/// The trace of the queue, and the timers that are pending according to the trace.
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
@@ -84,8 +86,8 @@ impl Log {
         self.recorder.fire(timer);
     }
 
-    /// Records a cancel for each pending timer, in the order of their numbers: the same program
-    /// then has the same trace at each run.
+    /// Records a cancel for each pending timer, in the order of the timers' numbers, so that two
+    /// runs of a program write the same trace.
     #[track_caller]
     fn end_all(&mut self, _pending: usize) {
         let mut timers: Vec<u64> = self.pending.drain().collect();
@@ -97,16 +99,17 @@ impl Log {
 }
 
 impl<Q: TimerQueue<Key: Identity>> Recorded<Q> {
-    /// Records the operations on `queue` from now on. A timer that is pending already appears in
-    /// the trace when it is moved, removed or due. Several queues may share one recorder, through
-    /// clones: their timers stay apart in the trace.
+    /// Records the operations on `queue` from now on. If a timer is already pending, the trace
+    /// first mentions it when it is moved, removed or delivered. Several queues can use clones of
+    /// one recorder, and the trace still distinguishes their timers.
     pub fn new(queue: Q, recorder: QueueRecorder) -> Self {
         let recorder = recorder.of_new_queue();
         Self { queue: Some(queue), log: Log { recorder, pending: HashSet::new() } }
     }
 
-    /// Returns the queue, and records it no longer. The pending timers stay in the queue. The trace
-    /// gets a cancel for each of them, because it cannot show their later ends.
+    /// Returns the queue, whose operations are no longer recorded. The pending timers stay in the
+    /// queue. The trace gets a cancel for each of them, because the recorder cannot see when they
+    /// end.
     #[track_caller]
     pub fn into_inner(mut self) -> Q {
         self.log.end_all(0);
@@ -124,7 +127,7 @@ impl<Q: TimerQueue<Key: Identity>> Recorded<Q> {
     }
 }
 
-/// Why a queue is always there.
+/// The panic message if the queue is missing, which cannot happen.
 const ABSENT: &str = "only `into_inner` takes the queue, and it consumes the wrapper";
 
 impl<Q: TimerQueue<Key: Identity>> Drop for Recorded<Q> {

@@ -1,4 +1,4 @@
-//! The trace of a program, and what each queue adds to it.
+//! The recorder of a program's trace, and the recorders of its queues.
 
 use core::cell::Cell;
 use core::fmt;
@@ -20,7 +20,8 @@ use crate::time::{Clock, Instant, SystemClock};
 pub struct Recorder(Arc<Shared>);
 
 struct Shared {
-    /// The recorder's own number. A thread remembers its trace number together with it.
+    /// The recorder's number. A thread stores it together with the thread's number in this trace,
+    /// see `NUMBER`.
     id: u64,
     clock: Arc<dyn Clock>,
     start: Instant,
@@ -28,15 +29,15 @@ struct Shared {
 }
 
 struct Trace {
-    /// `None` once it is finished.
+    /// `None` after `finish`.
     writer: Option<Writer<Box<dyn Write + Send>>>,
     /// The first error. After an error nothing more is recorded.
     error: Option<TraceError>,
-    /// The number of each call site. Its key is the address of the file's name, the line and the
+    /// The number of each call site. The key has the address of the file's name, the line and the
     /// column.
     sites: HashMap<(usize, u32, u32), u32>,
     threads: u32,
-    /// How many queues write under each base.
+    /// For each base (the entry of a named queue in the trace), how many queues use it.
     queues: [u32; 256],
     events: u64,
     lost: u64,
@@ -49,18 +50,19 @@ thread_local! {
 }
 
 impl Recorder {
-    /// Begins a trace of the program `of`, on the monotonic clock.
+    /// Begins a trace of the program named `of`. Times are read from the monotonic clock.
     ///
     /// # Errors
-    /// [`TraceError::Io`] when the head of the trace cannot be written.
+    /// [`TraceError::Io`] if the header of the trace cannot be written.
     pub fn new(to: impl Write + Send + 'static, of: &str) -> Result<Self, TraceError> {
         Self::with_clock(to, of, SystemClock::default())
     }
 
-    /// Like [`new`](Self::new), on another clock: give it the clock of the recorded schedulers.
+    /// Like [`new`](Self::new), but times are read from `clock`. Pass the clock that the recorded
+    /// schedulers use.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The same as for [`new`](Self::new).
     pub fn with_clock(
         to: impl Write + Send + 'static,
         of: &str,
@@ -83,12 +85,13 @@ impl Recorder {
         Ok(Self(Arc::new(Shared { id, clock: Arc::new(clock), start, trace: Mutex::new(trace) })))
     }
 
-    /// Returns the recorder of one queue of the program. Its tick has `tick_ns` ns (0: unknown). A
-    /// second call with the same name returns a recorder of the same queue.
+    /// Returns the recorder of one queue of the program. Its tick lasts `tick_ns` nanoseconds, or
+    /// is unknown if `tick_ns` is 0. A second call with the same name returns a recorder of the
+    /// same queue.
     ///
     /// # Errors
-    /// [`TraceError::Unfit`] beyond 256 queues, or after [`finish`](Self::finish).
-    /// [`TraceError::Io`] if a write fails.
+    /// [`TraceError::Unfit`] if the trace already has 256 queues, or after
+    /// [`finish`](Self::finish). [`TraceError::Io`] if a write fails.
     pub fn queue(&self, name: &str, tick_ns: u64) -> Result<QueueRecorder, TraceError> {
         let mut trace = self.lock();
         let writer = trace.writer.as_mut().ok_or(TraceError::Unfit("the trace is finished"))?;
@@ -96,13 +99,13 @@ impl Recorder {
         Ok(QueueRecorder { recorder: self.clone(), base, tick_ns: tick_ns.max(1), mark: 0 })
     }
 
-    /// How many events were recorded.
+    /// Returns how many events were recorded.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.lock().events
     }
 
-    /// How many events were lost; events are lost only after an error.
+    /// Returns how many events were lost. Events are lost only after an error.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lock().lost
@@ -133,7 +136,7 @@ impl Recorder {
         self.0.trace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time, in ns from the start of the trace.
+    /// Returns the time in ns since the start of the trace.
     fn now(&self) -> i64 {
         self.since_start(self.0.clock.now())
     }
@@ -168,7 +171,7 @@ impl Trace {
         }
     }
 
-    /// The number of the calling thread.
+    /// Returns the number of the calling thread in the trace.
     fn thread(&mut self, recorder: u64) -> Result<u32, TraceError> {
         let known = NUMBER.try_with(Cell::get).unwrap_or((0, 0));
         if known.0 == recorder {
@@ -178,7 +181,8 @@ impl Trace {
         self.threads += 1;
         let thread = std::thread::current();
         let number = writer.thread(&format!("{} #{}", thread.name().unwrap_or("thread"), self.threads))?;
-        // A thread that ends can no longer store the number, and gets a new number at each call.
+        // A thread that is ending can no longer store its number, so it gets a new number at each
+        // call.
         let _ = NUMBER.try_with(|cell| cell.set((recorder, number)));
         Ok(number)
     }
@@ -211,59 +215,63 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// The events of one queue, for a [`Recorder`]. The caller names each timer by a number.
+/// Records the events of one queue in the trace of a [`Recorder`]. The caller identifies each timer
+/// by a number.
 ///
-/// Each call records one event. The recorder checks nothing: the caller must say what happened.
-/// Clones are the same recorder, so two queues that call it by hand need different numbers.
-/// [`Recorded`](super::Recorded) and [`Settings::recorded`](crate::scheduler::Settings::recorded)
-/// keep the timers of their queues apart, also when they get clones of one recorder.
+/// Each call records one event. The recorder does not check that the events are possible. A clone
+/// records for the same queue, so if you record two queues through clones, give their timers
+/// different numbers. [`Recorded`](super::Recorded) and
+/// [`Settings::recorded`](crate::scheduler::Settings::recorded) distinguish the timers of their
+/// queues automatically, also if they get clones of one recorder.
 #[derive(Clone, Debug)]
 pub struct QueueRecorder {
     recorder: Recorder,
     base: u8,
     tick_ns: u64,
-    /// Keeps the timers of this queue apart from those of other queues with the same base.
+    /// Combined with a timer's number, so that timers of several queues with the same base have
+    /// different numbers.
     mark: u64,
 }
 
 impl QueueRecorder {
-    /// The recorder of one more queue with this base. Its timers differ from those of the queues
-    /// before it, although the keys of two queues are equal numbers.
+    /// Returns the recorder of one more queue with this base. Its timers have different numbers in
+    /// the trace from the timers of the earlier queues, although two queues can use equal keys.
     pub(crate) fn of_new_queue(&self) -> Self {
         let number = {
             let queues = &mut self.recorder.lock().queues[usize::from(self.base)];
             core::mem::replace(queues, queues.wrapping_add(1))
         };
-        // The first queue keeps its numbers. The marks of the others are far apart (steps by the
-        // golden ratio of 2^64), and the keys of live timers differ in few bits.
+        // The mark of the first queue is 0, so its numbers do not change. The marks of the other
+        // queues are far apart, because each is a multiple of 2^64 divided by the golden ratio. The
+        // keys of live timers differ only in few bits, so the resulting numbers differ.
         Self { mark: u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15), ..self.clone() }
     }
 
-    /// The length of a tick, in ns.
+    /// Returns the length of a tick in ns.
     #[must_use]
     pub fn tick_ns(&self) -> u64 {
         self.tick_ns
     }
 
-    /// An idle timer was armed for `ticks` from now.
+    /// Records that an idle timer was armed, due in `ticks` ticks.
     #[track_caller]
     pub fn arm(&self, timer: u64, ticks: u64) {
         self.armed(timer, ticks, |deadline| What::Arm { deadline, period: 0 });
     }
 
-    /// A pending timer was moved to `ticks` from now.
+    /// Records that a pending timer was moved, and is now due in `ticks` ticks.
     #[track_caller]
     pub fn rearm(&self, timer: u64, ticks: u64) {
         self.armed(timer, ticks, |deadline| What::Rearm { deadline, period: 0 });
     }
 
-    /// A pending timer was cancelled.
+    /// Records that a pending timer was cancelled.
     #[track_caller]
     pub fn cancel(&self, timer: u64) {
         self.push(timer, Some(Location::caller()), |_| What::Cancel);
     }
 
-    /// A pending timer expired.
+    /// Records that a pending timer expired.
     pub fn fire(&self, timer: u64) {
         self.push(timer, None, |_| What::Fire);
     }
@@ -274,7 +282,7 @@ impl QueueRecorder {
         self.push(timer, Some(Location::caller()), |now| what(now.saturating_add(delay)));
     }
 
-    /// Records an event at an instant of the recorder's clock.
+    /// Records an event that happened at the instant `at` of the recorder's clock.
     pub(crate) fn at(&self, timer: u64, at: Instant, what: impl FnOnce(i64) -> What) {
         let deadline = self.recorder.since_start(at);
         self.push(timer, None, |_| what(deadline));
@@ -282,8 +290,8 @@ impl QueueRecorder {
 
     fn push(&self, timer: u64, site: Option<&Location<'_>>, what: impl FnOnce(i64) -> What) {
         let mut trace = self.recorder.lock();
-        // The clock is read under the lock, so the events of all threads are in the order of their
-        // times.
+        // The clock is read under the lock, so the times of the events in the trace never decrease,
+        // whichever threads record them.
         let now = self.recorder.now();
         let event = Event { base: self.base, ..Event::new(now, timer ^ self.mark, what(now)) };
         trace.push(event, site, self.recorder.0.id);

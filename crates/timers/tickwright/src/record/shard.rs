@@ -10,16 +10,16 @@ use crate::shard::{
 };
 use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
-/// A shared timer that records the operations on it. A clone is a handle to the same timer.
+/// A shared timer that records its own operations. A clone is another handle to the same timer.
 ///
-/// Each timer has a lock, which keeps its events in the order of its operations.
+/// Each timer has a lock, so that its events are recorded in the order of its operations.
 #[derive(Clone, Debug)]
 pub struct RecordedTimer<G: WheelGeometry> {
     timer: SharedTimer<G>,
     log: Arc<Log>,
 }
 
-/// Where a timer records its events.
+/// The state that a timer needs for recording its events.
 #[derive(Debug)]
 struct Log {
     recorder: QueueRecorder,
@@ -27,16 +27,17 @@ struct Log {
     state: Mutex<State>,
 }
 
-/// What the trace says of the timer.
+/// The state of the timer according to the trace.
 #[derive(Debug, Default)]
 struct State {
     /// Whether the timer is pending after its last event.
     pending: bool,
-    /// Whether the expiry that the shard has begun is in the trace already.
+    /// Whether the trace already contains the expiry that the shard has begun.
     fire_recorded: bool,
 }
 
-/// The log ends with the last handle and the shards. A timer that is pending then never fires.
+/// The log is dropped after the last handle and the shards. A timer that is still pending will
+/// never fire.
 impl Drop for Log {
     fn drop(&mut self) {
         if self.state.get_mut().unwrap_or_else(PoisonError::into_inner).pending {
@@ -66,7 +67,7 @@ impl Log {
         held.pending = true;
     }
 
-    /// The callback begins.
+    /// Records the expiry when the callback begins.
     fn fired(&self) {
         let mut held = self.hold();
         if !core::mem::take(&mut held.fire_recorded) {
@@ -75,16 +76,16 @@ impl Log {
         }
     }
 
-    /// The identity is the address: a timer keeps it for as long as the timer lives.
+    /// Returns the timer's number in the trace: its address, which never changes.
     fn identity(&self) -> u64 {
         core::ptr::from_ref(self).addr() as u64
     }
 }
 
 impl<G: WheelGeometry> RecordedTimer<G> {
-    /// A timer that belongs to `shard`, is not pending, and records. See [`Shard::timer`]. The
-    /// callback gets the recorded timer, to arm it again. [`SharedFiring::timer`] returns the plain
-    /// timer, which does not record.
+    /// Creates a recording timer that belongs to `shard` and is not pending. See [`Shard::timer`].
+    /// The callback gets the recorded timer, so that it can arm the timer again.
+    /// [`SharedFiring::timer`] returns the plain timer, which does not record.
     #[must_use]
     pub fn new(
         shard: &Shard<'_, G>,
@@ -100,8 +101,8 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         Self { timer, log }
     }
 
-    /// See [`SharedTimer::add`]. `now` is the time in ticks of the shard; the delay in the trace
-    /// counts from it.
+    /// See [`SharedTimer::add`]. `now` is the shard's time in ticks. The delay in the trace counts
+    /// from `now`.
     ///
     /// # Errors
     /// The errors of that call.
@@ -160,7 +161,7 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         let mut held = self.log.hold();
         let before = self.timer.deadline();
         let was = self.timer.reduce_at(deadline, now)?;
-        // A later deadline leaves the timer its own.
+        // If the new deadline is later, the timer keeps its old deadline.
         if !was.is_pending() || before.is_none_or(|before| deadline < before) {
             self.armed(&mut held, was, deadline, now);
         }
@@ -212,7 +213,8 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.withdraw(SharedTimer::shutdown_step)
     }
 
-    /// The timer itself, for its state. An operation on it is not recorded.
+    /// Returns the plain timer, for reading its state. Operations on the plain timer are not
+    /// recorded.
     #[must_use]
     pub fn timer(&self) -> &SharedTimer<G> {
         &self.timer
@@ -236,8 +238,9 @@ impl<G: WheelGeometry> RecordedTimer<G> {
         self.log.armed(held, was, || self.timer.is_running(), deadline.saturating_sub(now));
     }
 
-    /// Withdraws the timer step by step, and waits between the steps. A wait without the lock lets
-    /// the callback record; a step under the lock is one with its event.
+    /// Withdraws the timer step by step, and waits between the steps. Each step and its event
+    /// happen under the lock. The waits happen without the lock, so that the callback can record
+    /// its events.
     #[track_caller]
     fn withdraw(
         &self,

@@ -16,7 +16,7 @@ use crate::scheduler::{Boxed, Next, Scheduler, Settings, Site, Structure, TimerS
 use crate::shard::{Shards, TryCancel, Was};
 use crate::time::VirtualHost;
 
-/// A file in memory that holds at most n bytes.
+/// A file in memory that holds at most a given number of bytes.
 #[derive(Clone)]
 struct File {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -28,7 +28,7 @@ impl File {
         Self { bytes: Arc::default(), most: usize::MAX }
     }
 
-    /// Reads the events, and the names of threads and of sites.
+    /// Reads the events, the names of threads, and the names of call sites.
     fn read(&self) -> (Vec<Event>, Vec<String>, Vec<String>) {
         let bytes = self.bytes.lock().unwrap().clone();
         let mut reader = Reader::new(&bytes[..]).unwrap();
@@ -132,7 +132,8 @@ fn a_timer_of_a_hook_queue_has_one_number_for_ever() {
     assert!(events.iter().all(|event| event.timer == events[0].timer));
 }
 
-/// The delay that is recorded counts from the time that the queue was told, not from its last pop.
+/// The recorded delay counts from the time passed to `insert_at`, and not from the queue's last
+/// pop.
 #[test]
 fn a_queue_that_is_told_the_time_records_the_delay_that_was_meant() {
     let (file, host) = (File::new(), VirtualHost::new());
@@ -175,7 +176,7 @@ fn a_scheduler_records_for_each_structure() {
         drop(scheduler);
         recorder.finish().unwrap();
         let kinds: Vec<&str> = file.whats().iter().map(|what| what.name()).collect();
-        // The second cancel is the drop of the scheduler.
+        // Dropping the scheduler records the second cancel.
         let expected = ["arm", "arm", "fire", "arm", "fire", "arm", "cancel", "cancel"];
         assert_eq!(kinds, expected, "{structure}");
         let (events, ..) = file.read();
@@ -224,7 +225,7 @@ fn every_operation_of_a_shared_timer_is_recorded() {
     });
     assert_eq!(timer.modify_pending(5, 0), Ok(Was::Idle), "no event");
     timer.add(10, 0).unwrap();
-    // A bucket ends after the deadlines in it.
+    // A bucket ends later than the deadlines in it.
     let passes = [11, 22, 33].map(|now| shard.advance(now));
     assert_eq!(passes, [Ok(1); 3]);
     assert_eq!(timer.reduce(60, 30), Ok(Was::Idle));
@@ -261,7 +262,7 @@ fn a_full_disk_ends_the_trace_and_no_program() {
     assert!(!file.read().0.is_empty(), "what was written before can be read");
 }
 
-/// Threads write to one trace: none of their events is lost, and times never go back.
+/// If several threads write to one trace, no event is lost, and the times never decrease.
 #[test]
 fn threads_share_a_trace() {
     let file = File::new();
@@ -283,8 +284,8 @@ fn threads_share_a_trace() {
     assert!(events.is_sorted_by_key(|event| event.time));
 }
 
-/// Short-lived queues, schedulers and shards that share one recorder: each timer has an end, and no
-/// event takes the timer of another queue for its own.
+/// Short-lived queues, schedulers and shards that share one recorder: each timer ends in the trace,
+/// and no event of one queue refers to a timer of another queue.
 #[test]
 fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
     type Make = fn(&QueueRecorder, &VirtualHost) -> Box<dyn Any>;
@@ -327,7 +328,7 @@ fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
         let recorder = Recorder::with_clock(file.clone(), "test", host.monotonic()).unwrap();
         let queue = recorder.queue(kind, MS as u64).unwrap();
         for _ in 0..20 {
-            // Two at a time, and a third one after them.
+            // Two queues or schedulers exist at the same time, and a third one follows them.
             let both = (make(&queue, &host), make(&queue, &host));
             drop(both);
             drop(make(&queue, &host));
@@ -347,7 +348,7 @@ fn what_is_dropped_ends_its_timers_and_shared_recorders_do_not_mix_them() {
     }
 }
 
-/// A timer whose handles are gone fires as before, and the end comes once.
+/// A timer still fires after all its handles were dropped, and the trace records one end.
 #[test]
 fn the_last_handle_of_a_shared_timer_is_not_its_end() {
     let (file, host) = (File::new(), VirtualHost::new());
@@ -386,7 +387,7 @@ fn a_queue_that_leaves_its_recorder_is_whole() {
     assert_eq!(queue.pop_expired(7).map(|expired| expired.value), Some("stays"));
 }
 
-/// A queue that counts the calls that look at single timers.
+/// A queue that counts the calls that read one timer.
 #[derive(Default)]
 struct Counted {
     queue: SlabQueue<Wheel, u64>,
@@ -463,8 +464,8 @@ impl TimerQueue for Counted {
     }
 }
 
-/// Many timers share a tick, where a wheel's `peek` reads each of them. The ends are in the trace
-/// without one call for a single timer.
+/// Many timers share a tick, where a wheel's `peek` reads each of them. When such a queue is
+/// dropped, the wrapper records the cancels without a call that reads one timer.
 #[test]
 fn the_ends_of_timers_at_one_tick_need_no_look_at_each_of_them() {
     const TIMERS: u64 = 1_000;

@@ -1,9 +1,10 @@
-//! Handles a C program's loop that sleeps for a time-out while other threads arm timers.
+//! Handles the loop of a C program that sleeps until the next timer while other threads arm timers.
 //!
-//! Such a loop does not notice an earlier timer of another thread. In Rust
+//! Such a loop does not notice when another thread arms an earlier timer. In Rust
 //! [`timeout`](Scheduler::timeout) takes the scheduler exclusively, so no other thread can arm a
-//! timer between that call and the next one. C has no such types, so the function for C records
-//! until when its caller sleeps. The thread that called this function last counts as the loop.
+//! timer between that call and the next one. C's types cannot express this, so the C function that
+//! returns the time-out also records the end of its caller's sleep. The thread that called it last
+//! counts as the loop.
 //!
 //! | the loop sleeps for 2 s, and then | with a function that wakes it | without one |
 //! |---|---|---|
@@ -13,19 +14,19 @@
 //! | the loop's thread runs the queue | nothing changes | the loop counts as awake |
 //! | 2 s are over | the loop counts as awake | the loop counts as awake |
 //!
-//! The wake function is called at most once per sleep, and an unnecessary call costs only one turn
-//! of the loop. Therefore, if there is a wake function, no result depends on the identity of the
-//! thread, because in C the coroutines of one kernel thread cannot be distinguished. Without a wake
-//! function the loop must be distinguished from other threads, because its own arms are never
+//! In C the coroutines of one kernel thread cannot be distinguished. Therefore, if there is a wake
+//! function, every arm of an earlier timer calls it, whichever thread arms. It is called at most
+//! once per sleep, and an unnecessary call costs only one turn of the loop. Without a wake
+//! function, the loop must be distinguished from other threads, because its own arms are never
 //! refused.
 //!
-//! A timer whose callback runs is armed when the callback ends, and this arm cannot be refused.
-//! Therefore the end of a pass checks whether a loop sleeps too long, and calls the wake function.
-//! Without a wake function, a thread that requests the time-out during the pass of another thread
-//! sleeps for at most [`DURING_A_PASS`].
+//! A timer that is started while its callback runs is armed when the callback ends, and this arm
+//! cannot be refused. Therefore a check at the end of a pass calls the wake function if a loop
+//! would sleep too long. Without a wake function, a thread that requests the time-out during the
+//! pass of another thread sleeps for at most [`DURING_A_PASS`].
 //!
-//! This costs an arm only about ten instructions, because the check of the [gate](Gate) also
-//! detects a shutdown.
+//! An arm becomes only about ten instructions longer, because it must check the [gate](Gate) for a
+//! shutdown anyway.
 
 use core::time::Duration;
 
@@ -35,15 +36,15 @@ use super::results::Refusal;
 use super::scheduler::{Core, Held, Scheduler};
 use super::timing::Timing;
 
-/// The longest sleep that begins during another thread's pass, if nothing can wake the loop. It
-/// equals the granularity of `poll`.
+/// The longest sleep of a loop that falls asleep during another thread's pass and that nothing can
+/// wake. It equals the granularity of `poll`.
 const DURING_A_PASS: Duration = Duration::from_millis(1);
 
 impl<C, L: Access> Scheduler<C, L> {
-    /// For the C interface: like [`timeout`](Self::timeout), for a scheduler that threads share.
-    /// The caller becomes the loop, and counts as asleep, unless the scheduler has an alarm or the
-    /// caller is one of its callbacks. The module's table says what ends the sleep, and which arms
-    /// call the function of [`set_wake`](Self::set_wake) or are refused.
+    /// For the C interface: like [`timeout`](Self::timeout), but for a scheduler that several
+    /// threads use. The caller becomes the loop, and counts as asleep, unless the scheduler has an
+    /// alarm or the caller is one of its callbacks. The module's table says what ends the sleep,
+    /// and which arms call the function of [`set_wake`](Self::set_wake) or are refused.
     #[doc(hidden)]
     #[must_use]
     pub fn timeout_of_loop(&self) -> Option<Duration> {
@@ -63,9 +64,9 @@ impl<C, L: Access> Scheduler<C, L> {
     }
 
     /// For the C interface: sets the function that wakes a loop that sleeps for
-    /// [`timeout_of_loop`](Self::timeout_of_loop). It is called without the lock, on the thread
-    /// that has armed the earlier timer. The previous function can still be running when this call
-    /// returns.
+    /// [`timeout_of_loop`](Self::timeout_of_loop). The scheduler calls the function without its
+    /// lock, on the thread that armed the earlier timer. When `set_wake` returns, the previous
+    /// function can still be running.
     #[doc(hidden)]
     pub fn set_wake(&self, wake: Option<Wake>) {
         let before = core::mem::replace(&mut self.lock().wake, wake);
@@ -79,7 +80,8 @@ impl<C, L: Access> Scheduler<C, L> {
             return;
         }
         core.gate.end_sleep();
-        // Read under the same lock as the arm, so that `set_wake` comes before both or after both.
+        // Read under the same lock as the arm, so that a `set_wake` happens either before both or
+        // after both.
         let wake = core.wake.clone();
         drop(core);
         if let Some(wake) = wake {
@@ -88,8 +90,8 @@ impl<C, L: Access> Scheduler<C, L> {
     }
 
     /// Releases the lock after a pass. Wakes the sleeping loop if a timer is due before the end of
-    /// the sleep, because the timer was armed at the end of a callback that was running when the
-    /// sleep began.
+    /// the sleep. Such a timer was armed at the end of a callback that was running when the sleep
+    /// began.
     #[cold]
     pub(super) fn end_sleep_after_pass(&self, mut core: Held<'_, C, L>) {
         let Gate::Asleep { until, .. } = core.gate else { return };
@@ -112,7 +114,8 @@ impl<C, L: Access> Core<C, L> {
         }
     }
 
-    /// Returns whether `thread` is a loop whose own calls show that it is awake.
+    /// Returns whether `thread` is the sleeping loop and there is no wake function. Only then does
+    /// a call of this thread show that the loop is awake.
     fn is_loop(&self, thread: L::Thread) -> bool {
         let sleeper = if let Gate::Asleep { thread, .. } = self.gate { Some(thread) } else { None };
         self.wake.is_none() && sleeper == Some(thread)

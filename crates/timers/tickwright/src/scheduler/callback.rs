@@ -1,5 +1,5 @@
-//! The callbacks of a scheduler: a plain function with data, a boxed closure, or a type of the
-//! user.
+//! The callbacks of a scheduler: a plain function with data, a boxed closure, or a type that the
+//! user defines.
 
 use core::fmt;
 
@@ -7,15 +7,16 @@ use super::lock::{Access, Local, Shared};
 use super::results::{Due, Next};
 use super::scheduler::Scheduler;
 
-/// A callback. The scheduler calls it without any lock held, on the thread that runs the queue. At
-/// any time at most one callback of a scheduler runs. The callback can use every operation of the
-/// scheduler, but operations that would wait for this callback return an error.
+/// A callback. The scheduler holds no lock while it calls the callback on the thread that runs the
+/// queue. At any time at most one callback of a scheduler runs. The callback can use every
+/// operation of the scheduler, but operations that would wait for this callback return an error.
 pub trait Callback<L: Access = Shared>: Sized {
     /// Runs the callback. Its result decides whether and when it runs again.
     fn call(&mut self, firing: &Firing<'_, Self, L>) -> Next;
 
-    /// Returns a number by which one call [cancels](Scheduler::cancel_matching) several timers. The
-    /// scheduler calls this method under its lock, so the method must not call the scheduler.
+    /// Returns a number that groups timers: [`cancel_matching`](Scheduler::cancel_matching) cancels
+    /// all timers whose callbacks return the same number. The scheduler calls this method under its
+    /// lock, so the method must not call the scheduler.
     fn token(&self) -> usize {
         0
     }
@@ -32,7 +33,7 @@ impl<'a, C, L: Access> Firing<'a, C, L> {
     }
 }
 
-/// A plain function with its data. Adding one allocates nothing.
+/// A plain function with its data. Adding such a callback allocates nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<T, L: Access = Shared> {
     call: fn(&mut T, &Firing<'_, Self, L>) -> Next,
@@ -62,7 +63,7 @@ impl<T, L: Access> Callback<L> for Plain<T, L> {
     }
 }
 
-/// What a [`Boxed`] holds.
+/// The trait of the closures that a [`Boxed`] holds.
 pub trait Closure<L: Boxing> {
     fn call(&mut self, firing: &Firing<'_, Boxed<L>, L>) -> Next;
 
@@ -94,7 +95,7 @@ impl<L: Boxing, F: FnMut(&Firing<'_, Boxed<L>, L>) -> Next> Closure<L> for Tagge
 
 /// A type that a closure can return: a [`Next`], or nothing.
 pub trait IntoNext {
-    /// Converts the result. `otherwise` is the meaning of nothing.
+    /// Converts the closure's result. If the closure returned nothing, the result is `otherwise`.
     fn into_next(self, otherwise: Next) -> Next;
 }
 
@@ -110,7 +111,8 @@ impl IntoNext for () {
     }
 }
 
-/// A closure that can return nothing, in which case it runs again if `AGAIN` is true.
+/// A closure that returns a [`Next`] or nothing. If it returns nothing, it runs again if `AGAIN` is
+/// true.
 #[derive(Debug)]
 pub struct Returning<F, const AGAIN: bool>(F);
 
@@ -125,12 +127,12 @@ where
     }
 }
 
-/// The closures of a scheduler. The closures of a shared scheduler are `Send`.
+/// The type of a scheduler's closures. The closures of a shared scheduler are `Send`.
 pub trait Boxing: Access {
     type Closure: Closure<Self> + ?Sized;
 }
 
-/// A way of access whose schedulers take closures of type `F`.
+/// An [`Access`] whose schedulers accept closures of type `F`.
 pub trait Boxes<F>: Boxing {
     fn boxed(call: F) -> Box<Self::Closure>;
 }
@@ -155,7 +157,7 @@ impl Boxing for Local {
     type Closure = dyn Closure<Self>;
 }
 
-/// A closure in a box. The box is one allocation, unless the closure owns nothing.
+/// A closure in a box. The box is one allocation, or none if the closure captures nothing.
 pub struct Boxed<L: Boxing = Shared>(Box<L::Closure>);
 
 impl Boxed {
@@ -170,8 +172,8 @@ impl Boxed {
     }
 
     /// Boxes a closure that runs once. It returns [`Next::Done`] even for a timer with a period. If
-    /// a kept timer with such a closure is started again, it runs nothing: use [`new`](Self::new)
-    /// for that.
+    /// a kept timer with such a closure is started again, nothing runs. Use [`new`](Self::new) for
+    /// a closure that runs several times.
     pub fn once(call: impl FnOnce(&Firing<'_, Self>) + Send + 'static) -> Self {
         let mut call = Some(call);
         Self::new(move |firing| {
@@ -191,7 +193,8 @@ impl Boxed<Local> {
 }
 
 impl<L: Boxing> Boxed<L> {
-    /// Boxes a closure that can return nothing, in which case it runs again if `AGAIN` is true.
+    /// Boxes a closure that returns a [`Next`] or nothing. If it returns nothing, it runs again if
+    /// `AGAIN` is true.
     pub(super) fn returning<F, const AGAIN: bool>(call: F) -> Self
     where
         L: Boxes<Returning<F, AGAIN>>,

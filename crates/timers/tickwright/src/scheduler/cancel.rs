@@ -1,4 +1,4 @@
-//! The ways to cancel one timer, several, or all.
+//! The ways to cancel one timer, several timers, or all timers.
 
 use super::callback::Callback;
 use super::gate::Gate;
@@ -27,13 +27,13 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().remove(id, true)
     }
 
-    /// Cancels a timer. When this returns, its callback is not running and will not run again. The
-    /// callback of a kept timer can run again after the timer is started. If the callback was
-    /// running on another thread, this call has waited for its end. The [tables](super) have every
-    /// case.
+    /// Cancels a timer and, if its callback is running on another thread, waits until the callback
+    /// has ended. When this returns, the callback is not running and will not run again, unless the
+    /// timer is kept and is started again. The [tables](super) list every case.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside the timer's own callback. In this case nothing is changed.
+    /// [`WouldDeadlock`] if the timer's own callback makes the call. In this case nothing is
+    /// changed.
     pub fn cancel_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
         self.stop(id, true)
     }
@@ -48,7 +48,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// [`cancel_sync`](Self::cancel_sync) does.
     ///
     /// # Errors
-    /// As `cancel_sync`.
+    /// The same as for `cancel_sync`.
     pub fn shutdown_timer_sync(&self, id: TimerId) -> Result<Cancelled<C>, WouldDeadlock> {
         self.stop(id, false)
     }
@@ -59,8 +59,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
             return Ok(core.remove(id, allowed));
         };
         if thread == L::here() {
-            // If the timer no longer exists, its run has ended, and this thread is dropping the
-            // callback, whose drop called this function.
+            // If the timer no longer exists, its run has ended. In this case this thread is
+            // dropping the callback, and the drop made this call.
             let has_ended = core.timers.find(id).is_none();
             return if has_ended { Ok(Cancelled::NotFound) } else { Err(WouldDeadlock) };
         }
@@ -78,11 +78,12 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 
     /// Cancels every timer whose callback has this [token](Callback::token), including kept timers.
     /// Passes each callback to `each`, one by one and without the lock. A running timer will not
-    /// run again. Returns how many timers were removed, and the id of the running one. To wait for
-    /// the end of the running timer, call [`shutdown_timer_sync`](Self::shutdown_timer_sync).
+    /// run again. Returns how many timers were removed, and the id of the running timer if there is
+    /// one. To wait for the end of the running timer, call
+    /// [`shutdown_timer_sync`](Self::shutdown_timer_sync).
     ///
-    /// The call can miss timers that fire or are added meanwhile. It visits every other timer once.
-    /// It allocates nothing, and takes O(timers).
+    /// The call can miss timers that fire or are added during the call. It visits every other timer
+    /// once. It allocates nothing, and takes O(timers).
     pub fn cancel_matching(&self, token: usize, mut each: impl FnMut(C)) -> (usize, Option<TimerId>) {
         let (mut removed, mut running, mut from) = (0, None, 0);
         while let Some((id, removal)) = self.remove_next(&mut from, |core, id| core.token(id) == Some(token))
@@ -114,8 +115,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         }
     }
 
-    /// Returns whether the caller is one of the scheduler's callbacks, or the drop of a callback
-    /// that has run.
+    /// Returns whether the caller is one of the scheduler's callbacks, or code that runs while such
+    /// a callback is dropped after its run.
     #[must_use]
     #[doc(hidden)]
     pub fn within_callback(&self) -> bool {
@@ -126,8 +127,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// other callbacks, and refuses every later arm. A second call does nothing.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from inside one of the scheduler's own callbacks. In this case nothing is
-    /// changed.
+    /// [`WouldDeadlock`] if one of the scheduler's own callbacks makes the call. In this case
+    /// nothing is changed.
     pub fn shutdown(&self) -> Result<Vec<C>, WouldDeadlock> {
         let mut core = self.refuse_more()?;
         let callbacks = core.timers.clear();
@@ -135,11 +136,11 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         Ok(callbacks)
     }
 
-    /// Like [`shutdown`](Self::shutdown), but passes each callback to `each`, without the lock.
-    /// Allocates nothing.
+    /// Like [`shutdown`](Self::shutdown), but passes each callback to `each` instead of returning
+    /// it. It does not hold the lock during `each`. Allocates nothing.
     ///
     /// # Errors
-    /// As `shutdown`.
+    /// The same as for `shutdown`.
     pub fn shutdown_each(&self, mut each: impl FnMut(C)) -> Result<(), WouldDeadlock> {
         drop(self.refuse_more()?);
         let mut from = 0;
@@ -170,7 +171,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
 }
 
 impl<C, L: Access> Core<C, L> {
-    /// Cancels a timer. If `allowed`, a kept timer is not removed.
+    /// Cancels a timer. If `allowed` is set, a kept timer becomes idle and is not removed.
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, allowed: bool) -> Cancelled<C> {
         let running = &self.running;

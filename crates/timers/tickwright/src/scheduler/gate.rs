@@ -1,5 +1,7 @@
-//! The gate, which every arm checks. It is open unless the scheduler is shut down or a loop of a C
-//! program sleeps.
+//! The gate: a value under the scheduler's lock, which says whether an arm can proceed. The gate is
+//! open unless the scheduler is shut down or the loop of a C program sleeps. No thread waits at it:
+//! `asleep.rs` refuses an arm or calls the [`Wake`] function, and `time/parker.rs` is where our
+//! threads sleep.
 
 use crate::sync::Arc;
 use crate::time::Instant;
@@ -12,7 +14,7 @@ pub(super) type Wake = Arc<dyn Fn() + Send + Sync>;
 pub(super) enum Gate<T> {
     /// Every arm can proceed.
     Open,
-    /// A loop sleeps until `until`, or without a limit if that is `None`, and no alarm wakes it.
+    /// A loop sleeps until `until`, or without a limit if `until` is `None`, and no alarm wakes it.
     Asleep { thread: T, until: Option<Instant> },
     /// The scheduler is shut down.
     Shut,

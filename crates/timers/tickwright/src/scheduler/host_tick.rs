@@ -2,22 +2,24 @@
 //!
 //! # What Xenomai does, and where this differs
 //!
-//! Xenomai's cobalt kernel keeps the tick of Linux as a timer of the lowest priority. If the tick
+//! Xenomai's Cobalt kernel holds the tick of Linux as a timer of the lowest priority. If the tick
 //! is the head of the queue while a real-time thread runs or is about to run, the kernel programs
-//! the hardware for the second timer, and sets a mark. It delivers the tick when Linux gets the
-//! processor back. This module does the same, with four differences:
+//! the hardware for the second timer, and notes that the tick is deferred. It delivers the tick
+//! when Linux gets the processor back. This module does the same, with four differences:
 //!
-//! - Here, *second* is an operation of each structure. In Xenomai, from 2009 to 2015, *second* was
-//!   the element that the iterator returned after the head. For a list this is the second timer.
-//!   For a heap it is the next cell of the array, which can be the later child. With heaps the
-//!   kernel therefore programmed timers too late (fixed by f7572f693).
+//! - Here, each structure has an operation that finds the second timer. In Xenomai, from 2009 to
+//!   2015, the second timer was the element that the iterator returned after the head. For a list
+//!   this is right. For a heap it is the next cell of the array, which can be the later of the
+//!   head's children. With heaps the kernel therefore programmed timers too late (fixed by
+//!   f7572f693).
 //! - Here, [`take`](TimerSet::take) runs the host tick last among the timers of its own tick. In
-//!   Xenomai a priority in the sort key determines this order. The heap compared this priority as
-//!   an unsigned number, and the tree still does, so the least urgent of several equal timers comes
+//!   Xenomai a priority in the sort key should put it last. The heap compared this priority as an
+//!   unsigned number, and the tree still does, so the least urgent of several equal timers comes
 //!   first.
 //! - In Xenomai the tick's handler only sets a flag, and can run at the same time as the handler of
-//!   another timer. Here the callback itself is deferred, so the policy for missed periods applies:
-//!   Skip gives one run and the number of overruns, and Burst gives one run for each period.
+//!   another timer. Here the callback itself is deferred, so the timer's policy for missed periods
+//!   applies: `Skip` gives one run and the number of overruns, and `Burst` gives one run for each
+//!   period.
 //! - If no other timer is pending, no alarm is set until the urgent work ends.
 
 use core::fmt;
@@ -35,12 +37,12 @@ use super::timer_set::{Host, TimerSet};
 impl<P> TimerSet<P> {
     /// Makes a timer the [host tick](HostTick). Among timers that are due in the same tick it runs
     /// last, and it waits while [urgent work](Self::begin_urgent) runs. The timer stays the host
-    /// tick until it is removed, even if its callback or another caller arms it again. Its counts
-    /// begin at 0.
+    /// tick until it is removed, even if its callback or another caller arms it again. The counts
+    /// of the host tick begin at 0.
     ///
     /// # Errors
-    /// [`Refusal::NotFound`] for a stale id. [`Refusal::HostTaken`] if another timer is the host
-    /// tick. In both cases nothing is changed.
+    /// [`Refusal::NotFound`] if the id is stale. [`Refusal::HostTaken`] if another timer is the
+    /// host tick. In both cases nothing is changed.
     pub fn set_host(&mut self, id: TimerId) -> Result<(), Refusal> {
         let (key, _) = self.table.find(id).ok_or(Refusal::NotFound)?;
         match &self.host {
@@ -74,8 +76,8 @@ impl<P> TimerSet<P> {
     }
 
     /// Ends urgent work. When all urgent work has ended, the host tick no longer waits: if it is
-    /// due, the alarm is set for now. Without a matching [`begin_urgent`](Self::begin_urgent) this
-    /// does nothing.
+    /// due, the alarm is set for now. A call without a matching
+    /// [`begin_urgent`](Self::begin_urgent) does nothing.
     pub fn end_urgent(&mut self) {
         let was = self.urgent;
         self.urgent = was.saturating_sub(1);
@@ -99,7 +101,7 @@ impl<P> TimerSet<P> {
         self.host.as_ref().is_some_and(|host| host.key == key)
     }
 
-    /// Returns the expiry of the host tick while it is put aside.
+    /// Returns the expiry of the host tick while it is put aside, outside of the queue.
     pub(super) fn held(&self) -> Option<Tick> {
         self.host.as_ref()?.held
     }
@@ -123,8 +125,8 @@ impl<P> TimerSet<P> {
     }
 
     /// Does the work of [`next_key`](Self::next_key) for a timer set with a host tick. When the
-    /// host tick leaves the queue, it is put aside. It is returned when no other timer of its tick
-    /// is left and no urgent work runs.
+    /// host tick leaves the queue, it is first put aside. The function returns it when no other
+    /// timer of its tick is left and no urgent work runs.
     pub(super) fn next_beside_host(&mut self, moves: &mut usize) -> Option<Key> {
         loop {
             if let Some(tick) = self.held()
@@ -158,7 +160,7 @@ impl<P> TimerSet<P> {
         Some(host.key)
     }
 
-    /// Notes that a pending timer is no longer put aside.
+    /// Notes that the timer with this key, which was pending, is no longer put aside.
     pub(super) fn drop_aside(&mut self, key: Key) {
         if self.ahead == Some(key) {
             self.ahead = None;
@@ -173,7 +175,7 @@ impl<P> TimerSet<P> {
         usize::from(self.ahead.is_some()) + usize::from(self.held().is_some())
     }
 
-    /// Returns whether the recorded state of the host tick is correct.
+    /// Returns whether the invariants of the host tick's state hold.
     pub(super) fn host_is_right(&self) -> bool {
         let Some(host) = &self.host else { return true };
         let Some(entry) = self.table.queue().get(host.key) else { return false };
@@ -182,8 +184,8 @@ impl<P> TimerSet<P> {
     }
 }
 
-/// While this guard lives, the host tick of its scheduler waits. Any thread can hold one or more
-/// guards.
+/// A guard: the host tick of its scheduler waits while the guard exists. Any thread can hold one or
+/// more guards.
 #[must_use = "dropped at once, it holds nothing back"]
 pub struct Urgent<'a, C, L: Access = Shared>(&'a Scheduler<C, L>);
 
@@ -203,8 +205,8 @@ impl<C, L: Access> Scheduler<C, L> {
         self.lock().timers.host()
     }
 
-    /// Begins urgent work, which ends when the guard is dropped. While the guard lives, the host
-    /// tick waits, and the alarm is set for the timer after the host tick.
+    /// Begins urgent work, which ends when the guard is dropped. While the guard exists, the host
+    /// tick waits, and the alarm is set for the earliest other timer.
     pub fn urgent(&self) -> Urgent<'_, C, L> {
         self.lock().timers.begin_urgent();
         Urgent(self)

@@ -1,4 +1,4 @@
-//! What a timer set reports about its timers and about itself.
+//! The methods that report the state of a timer set or scheduler and of its timers.
 
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -31,7 +31,7 @@ impl<P> TimerSet<P> {
         self.table.iter().map(|(key, entry)| self.info(key, entry))
     }
 
-    /// Returns the `int` id of a timer, or `None` without
+    /// Returns the `int` id of a timer, or `None` if the scheduler was created without
     /// [`Settings::int_ids`](super::Settings::int_ids).
     #[doc(hidden)]
     #[must_use]
@@ -44,7 +44,7 @@ impl<P> TimerSet<P> {
     #[must_use]
     pub fn from_int(&self, int: i32) -> Option<TimerId> {
         let slot = self.ints.as_ref()?.find(int)?;
-        // The slot is live as long as the number refers to it.
+        // While an `int` id refers to the slot, the slot has a timer.
         Some(self.table.id(self.table.queue().next_key(slot as usize)?))
     }
 
@@ -55,7 +55,8 @@ impl<P> TimerSet<P> {
     }
 
     /// Returns the first timer in slot `*from` or a later slot, and sets `*from` to the slot after
-    /// it. A caller that begins at 0 gets each timer that exists during all calls once.
+    /// it. If a caller begins with `*from` = 0, it gets each timer that exists during all its calls
+    /// exactly once.
     pub(super) fn next_from(&self, from: &mut usize) -> Option<Info> {
         self.table.next(from).map(|(key, entry)| self.info(key, entry))
     }
@@ -71,7 +72,7 @@ impl<P> TimerSet<P> {
     /// Returns the counts of each origin.
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for them.
+    /// [`Refusal::Full`] if there is no memory for the counts.
     pub fn sites(&self) -> Result<Vec<SiteCounts>, Refusal> {
         let mut sites = Vec::new();
         sites.try_reserve_exact(self.sites.counts().count()).map_err(|_| Refusal::Full)?;
@@ -79,17 +80,17 @@ impl<P> TimerSet<P> {
         Ok(sites)
     }
 
-    /// Returns the number of bytes on the heap, without the counts by origin and without the memory
-    /// that payloads own.
+    /// Returns how many bytes of heap memory the set uses, without the counts by origin and without
+    /// memory that payloads own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.table.heap_bytes() + self.ints.as_ref().map_or(0, IntIds::heap_bytes)
     }
 
-    /// Checks the queue, and that the queue and the timers agree. Takes O(slots).
+    /// Checks the queue, and checks that the queue agrees with the table of timers. Takes O(slots).
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
         let (mut filed, mut walls) = (0, 0);
@@ -128,16 +129,16 @@ impl<P> TimerSet<P> {
 }
 
 impl<C: Callback<L>, L: Access> Scheduler<C, L> {
-    /// Returns how long no timer needs to run. The loop of the only thread that arms timers uses it
-    /// as its time-out. It is zero if a timer is due, and `None` if no timer is pending. With a
-    /// wheel it can be too short, at most once for each bucket. A run of the queue then finds no
-    /// due timer, and the next result is right. Takes at most O(levels).
+    /// Returns how long a loop can sleep: zero if a timer is due, and `None` if no timer is
+    /// pending. It is for the loop of the only thread that arms timers. With a wheel the result can
+    /// be too short, at most once for each bucket. A run of the queue then finds no due timer, and
+    /// the next result is right. Takes at most O(levels).
     ///
-    /// A loop that sleeps for this time does not notice a timer that another thread arms meanwhile.
-    /// Example: the loop sleeps for 1.5 s, and a timer of 20 ms runs only after that sleep.
-    /// Therefore this method needs exclusive access, and cannot be called on a scheduler in an
-    /// `Arc`. A loop on a shared scheduler sets an [alarm](Self::set_alarm), which every thread can
-    /// move forward:
+    /// A loop that sleeps for this time does not notice a timer that another thread arms during the
+    /// sleep. Example: while the loop sleeps for 1.5 s, another thread arms a timer of 20 ms, which
+    /// runs only after the sleep. Therefore this method needs exclusive access, and cannot be
+    /// called on a scheduler in an `Arc`. A loop on a shared scheduler sets an
+    /// [alarm](Self::set_alarm), which every thread can move forward:
     ///
     /// ```compile_fail,E0596
     /// use std::sync::Arc;
@@ -154,21 +155,23 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.timeout()
     }
 
-    /// Like [`timeout`](Self::timeout), but as an argument for `poll`: in ms, rounded up, and -1 if
-    /// no timer is pending. It is at most [`i32::MAX`]. It also needs exclusive access.
+    /// Like [`timeout`](Self::timeout), but returns an argument for `poll`: milliseconds, rounded
+    /// up, at most [`i32::MAX`], or -1 if no timer is pending. This method also needs exclusive
+    /// access.
     #[must_use]
     pub fn timeout_ms(&mut self) -> i32 {
         timeout_ms(Instant::ZERO, self.timeout().map(|left| Instant::ZERO + left))
     }
 
-    /// Returns when a timer is due, on the clock's steady timeline, or `None` unless it is pending.
+    /// Returns when a pending timer is due, on the clock's steady timeline. Returns `None` if the
+    /// timer is not pending.
     #[must_use]
     pub fn when(&self, id: TimerId) -> Option<Instant> {
         Some(self.find(id)?).filter(|timer| timer.state == State::Pending).map(|timer| timer.due)
     }
 
-    /// Returns how long it takes until a timer is due: zero if it is overdue, `None` unless it is
-    /// pending.
+    /// Returns the time until a pending timer is due, or zero if it is overdue. Returns `None` if
+    /// the timer is not pending.
     #[must_use]
     pub fn remaining(&self, id: TimerId) -> Option<Duration> {
         Some(self.when(id)?.duration_since(self.now()))
@@ -180,9 +183,10 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         self.lock().timers.find(id)
     }
 
-    /// Returns what a [dump](Self::dump) lists about a timer, and the result of `look` on its
-    /// callback, or `None` instead of this result while the callback runs. The scheduler calls
-    /// `look` under its lock, so `look` must not call the scheduler.
+    /// Returns what a [dump](Self::dump) lists about a timer, and the result of `look`, which is
+    /// called with the timer's callback. While the callback runs, `look` is not called, and its
+    /// result is `None`. The scheduler calls `look` under its lock, so `look` must not call the
+    /// scheduler.
     pub fn inspect<R>(&self, id: TimerId, look: impl FnOnce(&C) -> R) -> Option<(Listed, Option<R>)> {
         let core = self.lock();
         let info = core.timers.find(id)?;
@@ -223,7 +227,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         timers.extend(core.timers.iter().map(listed));
         let now = core.timers.now();
         drop(core);
-        // Running is the last of the states, and idle is the first.
+        // In the order of the states, running is the greatest and idle the least.
         timers.sort_unstable_by_key(|Listed { info, .. }| (Reverse(info.state as u8), info.due, info.id));
         Ok(Dump { now, timers })
     }
@@ -244,13 +248,13 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
         Ok(Report { statistics: core.timers.statistics(), sites: core.timers.sites()? })
     }
 
-    /// Returns the counts, without the counts by origin. Allocates nothing.
+    /// Returns the total counts, without the counts for each origin. Allocates nothing.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.lock().timers.statistics()
     }
 
-    /// Returns the number of bytes on the heap, without the memory that callbacks own.
+    /// Returns how many bytes of heap memory the scheduler uses, without memory that callbacks own.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.lock().timers.heap_bytes()
@@ -259,7 +263,7 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// Checks all invariants. Takes O(timers).
     ///
     /// # Errors
-    /// The first violation found; it shows a bug in this library.
+    /// The first violation that is found. It shows a bug in this library.
     pub fn check(&self) -> Result<(), Violation> {
         self.lock().timers.check()
     }

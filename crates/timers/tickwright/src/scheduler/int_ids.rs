@@ -1,16 +1,16 @@
-//! Ids for C programs that keep them in an `int`: each is positive. An id is not issued again
-//! before about 2^31 others were issued.
+//! Ids for C programs that store a timer's id in an `int`. Each id is positive. It is not issued
+//! again before about 2^31 other ids were issued.
 //!
-//! Ids count up. A ring of cells, whose length is a power of two, maps an id to its timer. The id's
-//! lower bits are the index of the cell:
+//! Each new id is one greater than the last. A ring of cells, whose length is a power of two, maps
+//! an id to its timer. The id's lower bits are the index of the cell:
 //!
 //! ```text
 //!   id 1000 1010 ──> cell 1010 [ id, slot ]      a cell is right only if it holds the whole id
 //! ```
 //!
-//! If the next id's cell still holds an older timer, that id is skipped. At most half of the cells
-//! are in use; if there are more timers, the ring is doubled. Two ids in different cells of the old
-//! ring have different lower bits, so they are in different cells of the new ring.
+//! If the cell of the next id still holds an older timer, the next id is skipped. At most half of
+//! the cells are in use; if there are more timers, the ring is doubled. Two ids in different cells
+//! of the old ring have different lower bits, so they are in different cells of the new ring.
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -29,7 +29,7 @@ pub(super) struct IntIds {
 const LEAST: usize = 64;
 
 impl IntIds {
-    /// Creates ids that continue after `last`.
+    /// Creates an empty ring, whose first id comes after `last`.
     #[cfg(test)]
     pub(super) fn after(last: i32) -> Self {
         Self { last, ..Self::default() }
@@ -71,7 +71,7 @@ impl IntIds {
         if self.live >= self.ring.len() / 2 {
             self.reserve(1)?;
         }
-        // Half of the cells are empty, so the loop finds one.
+        // At least half of the cells are empty, so the loop finds an empty cell.
         loop {
             self.last = self.last.checked_add(1).unwrap_or(1);
             if self.ring[self.cell(self.last)].id == 0 {
@@ -93,7 +93,7 @@ impl IntIds {
         (id > 0 && cell.id == id).then_some(cell.slot)
     }
 
-    /// Releases an id that was put, because its timer was removed.
+    /// Releases an id that [`put`](Self::put) assigned, because its timer was removed.
     #[inline]
     pub(super) fn release(&mut self, id: i32) {
         let at = self.cell(id);

@@ -1,4 +1,4 @@
-//! The life of a timer: adding, arming, cancelling and removing it. Also computes when it is due.
+//! The life of a timer: adding, arming, cancelling and removing it, and computing when it is due.
 
 use tickwright_core::{Key, Tick};
 
@@ -15,8 +15,8 @@ impl<P> TimerSet<P> {
     /// Adds a timer and arms it. When the timer is done, it is removed.
     ///
     /// # Errors
-    /// [`Refused`], with the payload, if there is no memory, or for a wall time on a clock without
-    /// one.
+    /// [`Refused`], with the payload, if there is no memory, or if the timing is a wall time and
+    /// the clock has none.
     #[inline]
     pub fn add(&mut self, timing: Timing, origin: &impl Origin, payload: P) -> Result<TimerId, Refused<P>> {
         self.add_numbered(timing, origin, payload).map(|(id, _)| id)
@@ -30,7 +30,8 @@ impl<P> TimerSet<P> {
         origin: &impl Origin,
         payload: P,
     ) -> Result<(TimerId, i32), Refused<P>> {
-        // The origin and the clock run user code, so they are called while the set is consistent.
+        // The origin and the clock are user code, so they are called at a point where the set is
+        // consistent.
         let site = self.sites.number(origin);
         let now = self.now_for(&timing);
         let aim = match self.aim(&timing, now) {
@@ -64,7 +65,8 @@ impl<P> TimerSet<P> {
     /// whatever its callback returns.
     ///
     /// # Errors
-    /// [`Refusal`] is the reason. In this case the timer is unchanged.
+    /// The [`Refusal`] is the reason why the timer was not armed. In this case the timer is
+    /// unchanged.
     #[inline]
     pub fn start(&mut self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
         let now = self.now_for(&timing);
@@ -158,7 +160,7 @@ impl<P> TimerSet<P> {
         self.free_numbered(key, int)
     }
 
-    /// Like [`free`](Self::free), but the caller knows the timer's `int` id.
+    /// Like [`free`](Self::free), for a caller that already knows the timer's `int` id.
     #[inline]
     pub(super) fn free_numbered(&mut self, key: Key, int: i32) -> Option<P> {
         self.host.take_if(|host| host.key == key);
@@ -168,14 +170,14 @@ impl<P> TimerSet<P> {
         self.table.remove(key)
     }
 
-    /// Returns the `now` that converts a timing to a due time. A delay from a given instant does
-    /// not need the time, so in that case this is the instant, unless something else needs the
-    /// time.
+    /// Returns the `now` with which a timing is converted to a due time. A delay from a given
+    /// instant does not need the current time, so for such a delay this is the instant, unless
+    /// something else needs the current time.
     #[inline]
     fn now_for(&self, timing: &Timing) -> u64 {
         match timing.target {
-            // Two cases need the time: the lateness of a granular structure counts from now, and
-            // timers by the wall clock need a read of the wall clock.
+            // Two cases need the current time: a granular structure's lateness counts from it, and
+            // timers that follow the wall clock need a read of the wall clock.
             Target::Since(instant, _) if self.walls == 0 && self.structure.is_exact() => instant,
             _ => self.clock.now().as_nanos(),
         }
@@ -196,7 +198,8 @@ impl<P> TimerSet<P> {
         Ok(Aim { wall, due, delay })
     }
 
-    /// Returns the deadline for a due time, which is by the wall clock or on the steady timeline.
+    /// Returns the deadline for a due time. If `wall` is set, the due time is a wall time,
+    /// otherwise a time on the steady timeline.
     #[inline]
     fn deadline(&mut self, wall: bool, due: u64, slack: Slack, now: u64) -> Tick {
         self.look_at_wall(now);
@@ -205,7 +208,7 @@ impl<P> TimerSet<P> {
     }
 
     /// Returns the earliest time at which a timer with this timing would be due. An instant in the
-    /// past means at once. Returns `None` if such a timer is refused.
+    /// past means that it would be due at once. Returns `None` if such a timer is refused.
     #[cold]
     #[inline(never)]
     pub(crate) fn due_by(&mut self, timing: &Timing) -> Option<Instant> {
@@ -215,7 +218,7 @@ impl<P> TimerSet<P> {
         Some(self.ticks.start(deadline))
     }
 
-    /// Converts a time by the wall to the steady timeline.
+    /// Converts a wall time to a time on the steady timeline.
     #[cold]
     fn steady(&mut self, date: u64) -> u64 {
         if self.walls == 0 {
@@ -229,7 +232,7 @@ impl<P> TimerSet<P> {
     fn deadline_at(&mut self, due: u64, slack: Slack, now: u64) -> Tick {
         let ticks = self.ticks;
         if !self.structure.is_exact() {
-            // Lateness counts from the queue's clock, so the clock must be at `now`.
+            // The queue computes lateness from its own `now`, so this `now` must be updated first.
             self.table.queue_mut().update_now(ticks.now(Instant::from_nanos(now)));
         }
         let earliest = ticks.deadline(Instant::from_nanos(due));
@@ -242,8 +245,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Inserts a timer into the queue, by the due time in its entry. If the timer is already in the
-    /// queue, it is moved.
+    /// Inserts a timer into the queue, or moves it if it is already there. Its entry has the due
+    /// time.
     pub(super) fn file(&mut self, key: Key, now: u64) {
         let entry = self.table.entry(key);
         let (wall, due, slack) = (entry.is(Flag::Wall), entry.due, entry.slack);
@@ -254,8 +257,8 @@ impl<P> TimerSet<P> {
         self.arm(key, deadline);
     }
 
-    /// Inserts a timer by the wall clock into the queue, due at `due` on the steady timeline. The
-    /// timer keeps the number of the pass in which it was armed.
+    /// Inserts a timer that follows the wall clock into the queue. `due` is its due time on the
+    /// steady timeline. The timer keeps the number of the pass in which it was armed.
     pub(super) fn file_at(&mut self, key: Key, due: u64, now: u64) {
         let slack = self.table.entry(key).slack;
         let deadline = self.deadline_at(due, slack, now);
@@ -285,8 +288,9 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Takes a timer out of the queue. If `allowed`, a kept timer becomes idle. Any other timer is
-    /// removed. `here` returns whether a running timer runs on the calling thread.
+    /// Takes a timer out of the queue. If `allowed` is set and the timer is kept, it becomes idle.
+    /// Otherwise it is removed. If the timer is running, `here` returns whether it runs on the
+    /// calling thread.
     #[inline]
     pub(super) fn remove(&mut self, id: TimerId, allowed: bool, here: impl FnOnce() -> bool) -> Cancelled<P> {
         let Some((key, entry)) = self.table.find_mut(id) else { return Cancelled::NotFound };

@@ -1,10 +1,10 @@
-//! How a scheduler accesses its timers: [`Shared`] by a lock, or [`Local`] without a lock.
+//! How a scheduler accesses its timers: with a lock ([`Shared`]), or without a lock ([`Local`]).
 //!
-//! Threads that share a scheduler need more than mutual exclusion: ids that distinguish a callback
-//! from another thread, a way to wait for the end of a callback, and a pass that lets other threads
-//! take the lock. All of this is in this module, so the rest of the scheduler contains no lock, no
-//! atomic and no thread. With one thread each of these is empty: the id of the only thread is `()`,
-//! and it never waits.
+//! Threads that share a scheduler need more than mutual exclusion. A thread needs an id, which
+//! shows whether the caller is a callback. A thread must be able to wait for the end of a callback.
+//! A pass must let other threads take the lock. All of this is in this module, so the other modules
+//! of the scheduler contain no lock, no atomic and no thread. For a scheduler of one thread, these
+//! operations are empty: the id of the thread is `()`, and it never waits.
 
 use core::cell::{RefCell, RefMut};
 use core::ops::DerefMut;
@@ -15,10 +15,10 @@ use crate::sync::{
     Condvar, MutexGuard, ThreadId, Waiters, lock, tell, this_thread, try_lock, wait_as_caller,
 };
 
-/// How a scheduler accesses its timers. [`Shared`] and [`Local`] are the two ways.
+/// How a scheduler accesses its timers: either [`Shared`] or [`Local`].
 pub trait Access: Reach {}
 
-/// Threads share the scheduler. A lock guards its timers, and is free in a forked child.
+/// Threads share the scheduler. A lock guards its timers. In a forked child this lock is free.
 #[derive(Clone, Copy, Debug)]
 pub enum Shared {}
 
@@ -32,13 +32,14 @@ impl Access for Local {}
 
 /// The data that a scheduler keeps under its lock.
 pub trait Guarded: AsMut<Waiters> {
-    /// Called in a forked child, which has no other threads.
+    /// Removes the state of other threads. Called in a forked child, where those threads do not
+    /// exist.
     fn forget_threads(&mut self);
 }
 
-/// The operations behind [`Access`], which users neither implement nor call.
+/// The operations that implement [`Access`]. Users neither implement nor call them.
 pub trait Reach: Sized {
-    /// Identifies one of the threads that use a scheduler.
+    /// The id of a thread that uses a scheduler.
     type Thread: Copy + PartialEq;
     type Cell<T>;
     type Held<'a, T: 'a>: DerefMut<Target = T>;
@@ -48,7 +49,7 @@ pub trait Reach: Sized {
     fn lock<T>(cell: &Self::Cell<T>) -> Self::Held<'_, T>;
     /// Returns the calling thread.
     fn here() -> Self::Thread;
-    /// Returns the thread that forked, as identified in the parent and in the child.
+    /// Returns the two ids of the thread that forked: its id in the parent and its id in the child.
     fn forker() -> (Self::Thread, Self::Thread);
     /// Waits for the end of a callback or pass of another thread.
     fn wait<'a, T: Guarded>(cell: &'a Self::Cell<T>, held: Self::Held<'a, T>) -> Self::Held<'a, T>;
@@ -67,8 +68,8 @@ pub struct Lock<T> {
     /// Notified when a callback or a pass has ended.
     ended: Condvar,
     /// How many threads wait for the lock. The next field counts the threads that took the lock
-    /// after a wait. A pass uses both as hints when it lets other threads go first. The protocol's
-    /// correctness does not depend on them.
+    /// after a wait. A pass uses both as hints for letting other threads go first, so wrong values
+    /// would do no harm.
     pub(super) queued: AtomicUsize,
     served: AtomicUsize,
 }
@@ -120,8 +121,8 @@ impl Reach for Shared {
         tell(&cell.ended, &mut **held);
     }
 
-    /// If another thread waits for the lock, this thread first yields until the other thread has
-    /// had the lock, or [`YIELDS`] times. Otherwise this thread would take the lock again at once,
+    /// If another thread waits for the lock, this thread yields until the other thread has had the
+    /// lock, but at most [`YIELDS`] times. Otherwise this thread would take the lock again at once,
     /// and the other thread would starve.
     #[cold]
     fn give_way<'a, T>(cell: &'a Lock<T>, held: MutexGuard<'a, T>) -> MutexGuard<'a, T> {

@@ -1,5 +1,5 @@
-//! The calls that add a timer, and the builder of one that is not armed yet: its time, its origin
-//! and its callback.
+//! The calls that add a timer, and a builder that sets a timer's time, origin and callback before
+//! it is armed.
 
 use core::time::Duration;
 
@@ -54,8 +54,8 @@ pub struct Placed<C> {
 }
 
 impl<C, L: Access> Scheduler<C, L> {
-    /// Runs `callback` after `delay`. Use [`timer`](Self::timer) for a timer with a period, a name
-    /// and more.
+    /// Runs `callback` after `delay`. Use [`timer`](Self::timer) to set more than the delay, for
+    /// example a period or a name.
     ///
     /// # Errors
     /// [`Refused`], with the callback, if there is no memory or the scheduler is shut down.
@@ -64,9 +64,9 @@ impl<C, L: Access> Scheduler<C, L> {
         self.timer(Timing::after(delay)).add(callback)
     }
 
-    /// Takes the lock for a timer with this `timing`, or with `None` for a timer that is not armed.
-    /// Returns whether the arm must wake a loop, or returns the callback if the [gate](Gate)
-    /// refuses the arm.
+    /// Takes the lock for adding a timer. `timing` is `None` if the timer is not armed now. Returns
+    /// the guard of the lock and whether the arm must wake a loop, or returns the callback if the
+    /// [gate](Gate) refuses the arm.
     #[inline(always)]
     fn admit(&self, timing: Option<Timing>, callback: C) -> Result<(Held<'_, C, L>, bool, C), Refused<C>> {
         let mut core = self.lock();
@@ -137,7 +137,7 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
     /// [`Boxed::once`] takes a closure that can be called only once.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     #[track_caller]
     pub fn after<F, R>(&self, delay: Duration, call: F) -> Result<TimerId, Refused<Boxed<L>>>
     where
@@ -148,8 +148,8 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
         self.add(delay, Boxed::returning::<F, false>(call))
     }
 
-    /// Runs a closure every `period`, for the first time after `period`, until its timer is
-    /// cancelled. A closure that returns a [`Next`] can stop itself with [`Next::Done`].
+    /// Runs a closure every `period` until its timer is cancelled. The first run is one `period`
+    /// after the call. A closure that returns a [`Next`] can stop itself with [`Next::Done`].
     ///
     /// ```
     /// use tickwright::scheduler::{Duration, Scheduler};
@@ -160,11 +160,11 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
-    /// [`timer`](Self::timer) sets the policy for missed periods, which is [`Missed::Collapse`]
-    /// here, and a slack.
+    /// The policy for missed periods is [`Missed::Collapse`]. Use [`timer`](Self::timer) to choose
+    /// another policy or a slack.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// The same as for [`add`](Self::add).
     #[track_caller]
     pub fn every<F, R>(&self, period: Duration, call: F) -> Result<TimerId, Refused<Boxed<L>>>
     where
@@ -177,7 +177,8 @@ impl<L: Boxing> Scheduler<Boxed<L>, L> {
 }
 
 impl<C, L: Access> NewTimer<'_, C, Site, L> {
-    /// Names the callback in [`dump`](Scheduler::dump) and [`report`](Scheduler::report).
+    /// Sets the callback's name, which [`dump`](Scheduler::dump) and [`report`](Scheduler::report)
+    /// show.
     pub fn named(mut self, name: &'static str) -> Self {
         self.origin.name = name;
         self
@@ -190,8 +191,8 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
         NewTimer { scheduler: self.scheduler, timing: self.timing, origin }
     }
 
-    /// Arms the timer. When the timer is done, it is removed. If a function returns
-    /// `Box<dyn Error>`, `?` converts the error.
+    /// Arms the timer. When the timer is done, it is removed. In a function that returns `Box<dyn
+    /// Error>`, the operator `?` converts the error.
     ///
     /// # Errors
     /// [`Refused`], with the callback, if there is no memory, the clock has no wall time, or the
@@ -205,17 +206,17 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     /// thread sees both timers or none.
     ///
     /// # Errors
-    /// As for [`add`](Self::add). In this case the timer `old` is unchanged.
+    /// The same as for [`add`](Self::add). After an error the timer `old` is unchanged.
     pub fn replace(self, old: TimerId, callback: C) -> Result<(TimerId, Cancelled<C>), Refused<C>> {
         self.place(Some(old), callback).map(|placed| (placed.id, placed.old))
     }
 
     /// For the C interface: like [`replace`](Self::replace), or like [`add`](Self::add) if there is
-    /// no old timer. It returns both ids of the new timer. The ids can be stale when this returns,
-    /// because another thread may have run the timer.
+    /// no old timer. It returns both ids of the new timer. The ids can already be stale when this
+    /// returns, if another thread has run the timer.
     ///
     /// # Errors
-    /// As `replace`.
+    /// The same as for `replace`.
     #[doc(hidden)]
     pub fn place(self, old: Option<TimerId>, callback: C) -> Result<Placed<C>, Refused<C>> {
         let Self { scheduler, timing, origin } = self;
@@ -231,7 +232,7 @@ impl<'s, C, O: Origin, L: Access> NewTimer<'s, C, O, L> {
     /// For the C interface: like [`add`](Self::add), but returns both ids as `place` does.
     ///
     /// # Errors
-    /// As `add`.
+    /// The same as for `add`.
     #[doc(hidden)]
     #[inline(always)]
     pub fn add_numbered(self, callback: C) -> Result<(TimerId, i32), Refused<C>> {

@@ -1,5 +1,5 @@
-//! A pass, which takes due timers and finishes them after the caller has run them, and the time of
-//! the next pass.
+//! A pass: it takes due timers one by one, and finishes each timer after the caller has run it.
+//! Also computes the time of the next pass.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ impl<P> TimerSet<P> {
         self.look_at_wall(now);
         self.statistics.passes += 1;
         self.pass = self.pass.checked_add(1).unwrap_or_else(|| {
-            // The numbers start again from 1, so old numbers are cleared, because one of them could
-            // equal the number of this pass.
+            // The pass numbers have wrapped around to 1. The old numbers are cleared, because one
+            // of them could equal the number of this pass.
             self.table.change_all(|entry| entry.pass = 0);
             1
         });
@@ -39,11 +39,11 @@ impl<P> TimerSet<P> {
     }
 
     /// Like [`take`](Self::take), but moves at most `*moves` timers inside the queue, and subtracts
-    /// them from `moves`. If no moves are left, the result is `None` although there can be a next
-    /// timer, so call it again. This bounds the time of one call.
+    /// them from `moves`. This bounds the time of one call. If `*moves` is 0 afterwards, a result
+    /// of `None` does not mean that no timer is due, so call it again.
     pub fn take_within(&mut self, moves: &mut usize) -> Option<Due<P>> {
         loop {
-            // The clock is user code, so it is called while the set is consistent.
+            // The clock is user code, so it is called at a point where the set is consistent.
             let now = self.clock.now().as_nanos();
             let offset = if self.walls > 0 { self.clock.get().wall_offset() } else { None };
             let mut key = self.next_key(moves)?;
@@ -61,8 +61,9 @@ impl<P> TimerSet<P> {
             if by_wall {
                 self.walls -= 1;
                 if shifted(now, offset) < due {
-                    // The wall clock is behind the offset with which the timer was inserted. The
-                    // timer is not taken again in this pass, even if there is no later tick.
+                    // The wall clock went back after the timer was inserted, so the timer is not
+                    // due yet. It is not taken again in this pass, even if there is no later tick
+                    // to insert it at.
                     self.table.entry(key).pass = pass;
                     self.file_at(key, unshifted(due, offset), now);
                     continue;
@@ -72,8 +73,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Marks a timer as running. For a timer by the wall clock, `offset` is the offset of the wall
-    /// clock.
+    /// Marks a timer as running. For a timer that follows the wall clock, `offset` is the current
+    /// offset of that clock.
     fn run(&mut self, key: Key, now: u64, offset: Option<i64>) -> Option<Due<P>> {
         let id = self.table.id(key);
         let payload = self.table.take_payload(key)?;
@@ -89,7 +90,7 @@ impl<P> TimerSet<P> {
         entry.set(Flag::Started, true);
         let site = entry.site;
         let due = offset.map_or(due, |offset| unshifted(due, offset));
-        // A step can make a timer by the wall clock due in the past. In this case its lateness
+        // A step of the wall clock can make a timer due in the past. In this case its lateness
         // counts from the step.
         let since = offset.map_or(due, |_| due.max(self.stepped_at));
         self.statistics.fired += 1;
@@ -107,10 +108,11 @@ impl<P> TimerSet<P> {
         self.statistics.overruns = self.statistics.overruns.saturating_add(overruns);
     }
 
-    /// Ends the run of a timer that was [taken](Self::take), as `next` says. `id` must be the id of
-    /// a running timer. For any other id nothing happens, and the payload is returned.
+    /// Ends the run of a timer that was [taken](Self::take). `next` says whether and when it runs
+    /// again. If `id` is not the id of a running timer, nothing happens, and the payload is
+    /// returned.
     ///
-    /// Returns the payload if the timer was removed.
+    /// Also returns the payload if the timer was removed.
     pub fn finish(&mut self, id: TimerId, payload: P, next: Next) -> Option<P> {
         self.finish_run(id, payload, next).0
     }
@@ -139,7 +141,7 @@ impl<P> TimerSet<P> {
         (payload, suppressed && next != Next::Done)
     }
 
-    /// Sets the time at which a timer is due again, as `next` says.
+    /// Computes from `next` when a timer is due again, and sets that time.
     fn set_next(&mut self, key: Key, next: Next, now: u64) {
         let base = match self.table.entry(key).is(Flag::Wall) {
             true => shifted(now, self.clock.get().wall_offset().unwrap_or(self.wall_offset)),
@@ -150,8 +152,8 @@ impl<P> TimerSet<P> {
             Next::After(period) => nanos(period),
             Next::Again | Next::Done => entry.period,
         };
-        // The missed periods of a periodic timer were counted when it was taken. Periods that pass
-        // between two takes are counted by the second take.
+        // When a periodic timer is taken, its missed periods are counted. Periods that pass between
+        // two takes of the timer are counted by the second take.
         let (overruns, from) = match entry.is(Flag::Periodic) {
             true => (0, entry.due),
             false => {
@@ -168,8 +170,8 @@ impl<P> TimerSet<P> {
         if self.alarm.is_none() {
             return;
         }
-        // A thread that was notified of a step, but found a pass in progress, relies on this read
-        // of the wall clock.
+        // A thread that is notified of a clock step during a pass does nothing, because it relies
+        // on this read of the wall clock.
         if self.walls > 0 {
             self.look_at_wall(self.clock.now().as_nanos());
         }
@@ -180,8 +182,8 @@ impl<P> TimerSet<P> {
         }
     }
 
-    /// Makes the set keep `alarm` set to the time at which it must run. With `None` it sets no
-    /// alarm.
+    /// From now on, the set keeps `alarm` set to the time at which a timer must run. If `alarm` is
+    /// `None`, the set uses no alarm.
     pub fn set_alarm(&mut self, alarm: Option<Arc<dyn Alarm>>) {
         self.alarm = alarm;
         self.end_pass();
@@ -191,24 +193,24 @@ impl<P> TimerSet<P> {
         self.alarm.as_ref()
     }
 
-    /// Returns how long no timer needs to run: zero if a timer is due, and `None` if no timer is
+    /// Returns how long the caller can sleep: zero if a timer is due, and `None` if no timer is
     /// pending. If the clock can jump, the result is at most
-    /// [`longest_sleep`](crate::time::Clock::longest_sleep); check again after that time. Takes at
-    /// most O(levels). With a wheel the result can be too short. The next pass then finds no due
-    /// timer and corrects this. [`next_wake`](Self::next_wake) is exact.
+    /// [`longest_sleep`](crate::time::Clock::longest_sleep), and the caller asks again after that
+    /// time. Takes at most O(levels). With a wheel the result can be too short. The next pass then
+    /// finds no due timer and corrects this. [`next_wake`](Self::next_wake) is exact.
     #[must_use]
     pub fn timeout(&mut self) -> Option<Duration> {
         let now = self.clock.now();
         self.sleep_end(now).map(|until| until.duration_since(now))
     }
 
-    /// Returns the end of a sleep for [`timeout`](Self::timeout) that begins at `now`, the clock's
-    /// time.
+    /// Returns when a sleep of the length [`timeout`](Self::timeout) ends if it begins at `now`,
+    /// which is the clock's time.
     pub(crate) fn sleep_end(&mut self, now: Instant) -> Option<Instant> {
         self.look_at_wall(now.as_nanos());
         let bound = self.wake_bound()?.max(now);
-        // A clock limits a sleep if one of its timelines can jump. If only the wall clock can jump,
-        // and no timer uses the wall clock, that limit does not apply.
+        // A clock limits a sleep if one of its timelines can jump. The limit does not apply if only
+        // the wall clock can jump and no timer uses the wall clock.
         let may_jump = |_: &Duration| self.walls > 0 || self.clock.get().wall_offset().is_none();
         let most = self.clock.get().longest_sleep().filter(may_jump);
         Some(most.map_or(bound, |most| bound.min(now + most)))
@@ -223,9 +225,10 @@ impl<P> TimerSet<P> {
         self.ahead.take().or_else(|| self.pop(moves))
     }
 
-    /// Takes the first due timer out of the queue. A timer that became due after the pass began
-    /// counts as armed in this pass. There can be such timers, because the clock of a granular
-    /// queue can be ahead of the cutoff: lateness counts from it.
+    /// Takes the first due timer out of the queue. A timer that became due after the pass began is
+    /// treated as if it was armed in this pass. The queue can return such a timer, because a
+    /// granular queue's `now`, from which lateness counts, can be later than the cutoff of the
+    /// pass.
     #[inline]
     pub(super) fn pop(&mut self, moves: &mut usize) -> Option<Key> {
         let (key, expiry) = self.table.queue_mut().pop(self.cutoff, moves)?;
@@ -236,9 +239,10 @@ impl<P> TimerSet<P> {
         Some(key)
     }
 
-    /// Returns the instant at which the set must run. A past instant means at once. Returns `None`
-    /// if no timer is pending, except for a host tick that waits. The result is exact, and costs as
-    /// much as [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
+    /// Returns the instant at which the next pass must run. If the instant is in the past, a pass
+    /// must run at once. Returns `None` if no timer is pending, not counting a host tick that
+    /// waits. The result is exact, and costs as much as
+    /// [`next_expiry`](tickwright_core::TimerQueue::next_expiry).
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         if self.ahead.is_some() || (self.held().is_some() && self.urgent == 0) {
@@ -248,9 +252,10 @@ impl<P> TimerSet<P> {
         first.map(|tick| self.ticks.start(tick))
     }
 
-    /// Returns a lower bound of [`next_wake`](Self::next_wake). This takes O(1) or O(levels),
-    /// whereas `next_wake` can visit each timer of a bucket. After a pass that took all due timers,
-    /// the bound is in the future, so a driver wakes too early at most once for each bucket.
+    /// Returns a time that is not later than [`next_wake`](Self::next_wake). This takes O(1) or
+    /// O(levels), whereas `next_wake` can visit each timer of a bucket. After a pass that took all
+    /// due timers, the bound is in the future, so a driver wakes too early at most once for each
+    /// bucket.
     pub(super) fn wake_bound(&self) -> Option<Instant> {
         // The bound can be the expiry of a host tick, for which no thread must wake now.
         let deferred = self.urgent > 0 && self.host_expiry().is_some();

@@ -1,5 +1,6 @@
 //! The queue of a scheduler: a [`SlabQueue`] of entries, whose structure is chosen when the
-//! scheduler is created. A timer that is idle, running or put aside is idle in the queue.
+//! scheduler is created. In the queue, each timer that is not pending there is idle: an idle timer,
+//! a running timer, and a host tick that is put aside.
 
 use tickwright_core::storage::Slab;
 use tickwright_core::structure::Discipline;
@@ -8,14 +9,14 @@ use tickwright_nodes::arena::{Idx, TogetherColumns};
 
 use super::timer::Entry;
 
-/// A queue of entries of any family. The methods are those of [`SlabQueue`]. Each key that the set
-/// passes names a timer.
+/// A queue of entries, whatever its family. The methods are those of [`SlabQueue`]. Every key that
+/// the timer set passes is the key of an existing timer.
 pub(super) trait Queue: Send {
     /// Inserts a pending timer. Returns `None` if there is no memory, like
     /// [`insert_idle`](Self::insert_idle).
     fn insert(&mut self, deadline: Tick, entry: Entry) -> Option<Key>;
     fn insert_idle(&mut self, entry: Entry) -> Option<Key>;
-    /// Removes a timer, pending or idle.
+    /// Removes a pending or idle timer.
     fn remove(&mut self, key: Key) -> bool;
     fn arm(&mut self, key: Key, deadline: Tick);
     fn disarm(&mut self, key: Key);
@@ -23,7 +24,7 @@ pub(super) trait Queue: Send {
     /// moves are left, it can return `None` although a timer is due.
     fn pop(&mut self, now: Tick, moves: &mut usize) -> Option<(Key, Tick)>;
     fn update_now(&mut self, now: Tick);
-    /// `None` without memory.
+    /// Makes room for `additional` more timers. Returns `None` if there is no memory.
     fn reserve(&mut self, additional: usize) -> Option<()>;
     fn heap_bytes(&self) -> usize;
     fn get(&self, key: Key) -> Option<&Entry>;
@@ -39,12 +40,13 @@ pub(super) trait Queue: Send {
     fn next_wake(&self) -> Option<Tick>;
     fn peek(&self) -> Option<Pending<Key>>;
     fn second(&self) -> Option<Pending<Key>>;
-    /// Begins to fetch the first timer from memory if it can be due at `now`, and returns its key.
+    /// If the first timer can be due at `now`, begins to fetch it from memory, and returns its key.
     fn fetch_head(&self, now: Tick) -> Option<Key>;
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// The record of the changes of a queue: a recorder, or `()`, which costs nothing.
+/// Where the changes of a queue are recorded: a recorder, or `()`, which records nothing and costs
+/// nothing.
 pub(super) trait Tape: Send {
     const RECORDS: bool;
     fn arm(&self, key: Key, deadline: Tick, was_pending: bool);
@@ -59,8 +61,8 @@ impl Tape for () {
     fn fire(&self, _: Key) {}
 }
 
-/// The timers of family `F`. An operation that reads a record also reads the entry, so both are in
-/// one cell.
+/// The timers of family `F`. An operation that reads a timer's record also reads its entry, so both
+/// are stored in one cell.
 pub(super) type Entries<F> = Timers<Slab<F, Entry, TogetherColumns<RecordOf<F>, Entry>>>;
 
 /// The record that family `F` keeps for each timer.
@@ -71,7 +73,7 @@ struct Taped<F: Family, T: Tape> {
     tape: T,
 }
 
-/// Timers that are pending when their queue is dropped end with the queue.
+/// Timers that are pending when their queue is dropped get a cancel in the trace.
 impl<F: Family, T: Tape> Drop for Taped<F, T> {
     fn drop(&mut self) {
         if T::RECORDS {
@@ -80,8 +82,8 @@ impl<F: Family, T: Tape> Drop for Taped<F, T> {
     }
 }
 
-/// An array of one element, because a vector with one element can be converted to a box of this
-/// array, and a vector reports a failed allocation.
+/// Implemented for an array of one element, because a vector of one element can be converted to a
+/// boxed array. Unlike a `Box`, a vector reports a failed allocation.
 impl<F: Family, T: Tape> Queue for [Taped<F, T>; 1]
 where
     Entries<F>: Send,

@@ -1,4 +1,4 @@
-//! The tape of a queue that records.
+//! The tape of a queue whose changes are recorded.
 
 use tickwright_core::{Key, Tick};
 use tickwright_trace::What;
@@ -7,7 +7,8 @@ use super::queue::Tape;
 use crate::record::QueueRecorder;
 use crate::time::Ticks;
 
-/// Writes to a trace. A timer's identity is its key: each added timer has its own.
+/// Writes to a trace. A timer's number in the trace is its key, which is different for each added
+/// timer.
 pub(super) struct Recording {
     recorder: QueueRecorder,
     ticks: Ticks,

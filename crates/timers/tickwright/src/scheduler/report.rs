@@ -1,4 +1,4 @@
-//! What a scheduler reports about itself.
+//! The reports of a scheduler: the list of its timers, and its counts.
 
 use core::fmt;
 use core::time::Duration;
@@ -26,7 +26,7 @@ pub struct Dump {
 pub struct Listed {
     /// The scheduler's information about the timer.
     pub info: Info,
-    /// Its callback's [token](super::Callback::token).
+    /// The [token](super::Callback::token) of the timer's callback.
     pub token: usize,
 }
 
@@ -41,8 +41,8 @@ pub struct Report {
     pub sites: Vec<SiteCounts>,
 }
 
-/// A short text on the stack, which can be padded. It is not allocated, because the caller of a
-/// report may have no memory left.
+/// A short text on the stack, which a format can pad. It is not on the heap, because a program can
+/// print a report when there is no memory.
 #[derive(Default)]
 struct Short {
     text: [u8; 32],
@@ -74,7 +74,7 @@ impl fmt::Display for Short {
     }
 }
 
-/// A duration that prints in a unit that suits its length.
+/// A duration that prints in a suitable unit, from ns to s.
 struct Readable(Duration);
 
 impl fmt::Display for Readable {

@@ -25,8 +25,8 @@ pub enum Refusal {
     Shutdown,
     /// Another timer is the host tick.
     HostTaken,
-    /// A loop sleeps beyond the requested time, and nothing would wake it. Only a scheduler of the
-    /// C interface returns this. In Rust the compiler excludes it:
+    /// A loop sleeps beyond the new timer's due time, and nothing can wake it. Only a scheduler of
+    /// the C interface returns this. In Rust this cannot happen, because
     /// [`timeout`](crate::scheduler::Scheduler::timeout) borrows the scheduler exclusively.
     LoopSleeps,
 }
@@ -40,8 +40,8 @@ error_texts! { Refusal:
     Self::HostTaken => "another timer is the host tick: shut it down first",
 }
 
-/// A refused payload, which is returned unchanged. The operator `?` converts it to its [`Refusal`]
-/// if the function returns a [`Refusal`].
+/// A payload whose timer was not added, and the reason. The payload is returned unchanged. The
+/// operator `?` converts it to its [`Refusal`] if the function returns a [`Refusal`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refused<P> {
     /// The reason.
@@ -69,41 +69,41 @@ impl<P> From<Refused<P>> for Refusal {
 pub enum Next {
     /// The timer is done: it is removed, or idle if it is kept.
     Done,
-    /// The timer runs again after its period, counted from its due time. Without a period, the
-    /// delay with which it was armed counts.
+    /// The timer runs again after its period, counted from its due time. If it has no period, the
+    /// delay with which it was armed is used instead.
     Again,
     /// The timer runs again this long after its due time. Its period does not change.
     After(Duration),
 }
 
-/// A run of a due timer. [`TimerSet::take`](super::TimerSet::take) returns it with the payload. A
-/// callback gets it with its scheduler, as a [`Firing`](super::Firing).
+/// One run of a due timer. [`TimerSet::take`](super::TimerSet::take) returns it with the payload. A
+/// callback gets it as a [`Firing`](super::Firing), with the scheduler in place of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the timer runs until `finish` says what becomes of it"]
 #[non_exhaustive]
 pub struct Due<P> {
     /// The timer's id.
     pub id: TimerId,
-    /// The payload that was added with the timer, or the scheduler in a callback.
+    /// The payload that was added with the timer. In a callback this is the scheduler.
     pub payload: P,
-    /// The time at which the timer was due, on the clock's steady timeline. If a timer on a grid
-    /// has missed periods, this is the due time of the last missed period.
+    /// The time at which the timer was due, on the clock's steady timeline. If a timer whose due
+    /// times are on a grid has missed periods, this is the due time of the last missed period.
     pub due: Instant,
     /// The time at which the timer was taken.
     pub now: Instant,
-    /// How many periods have passed in addition to the period for which the timer runs.
+    /// How many periods the timer has missed, without the period for which it now runs.
     pub overruns: u64,
 }
 
 impl<P> Due<P> {
-    /// How late the timer runs.
+    /// Returns how late the timer runs.
     #[must_use]
     pub fn lateness(&self) -> Duration {
         self.now.duration_since(self.due)
     }
 }
 
-/// The result of a cancel. The tables of the [module](super) have every case.
+/// The result of a cancel. The tables of the [module](super) list every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled<P> {
     /// The timer was removed, and this is its callback or payload.
@@ -114,9 +114,9 @@ pub enum Cancelled<P> {
     Idle,
     /// The timer is running. The result of its callback will not arm it again.
     Running {
-        /// Whether the callback runs on the calling thread, in which case the caller is that
-        /// callback. It is always `true` for a [`TimerSet`](super::TimerSet), whose owner runs its
-        /// timers.
+        /// Whether the callback runs on the calling thread, which means that the callback itself
+        /// made the call. It is always `true` for a [`TimerSet`](super::TimerSet), whose owner runs
+        /// its timers.
         here: bool,
     },
     /// The timer's callback ran on another thread, and has ended.
@@ -133,7 +133,7 @@ pub enum Cancelled<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Another thread is running it.
+    /// Another thread is running the queue.
     Busy,
     /// The caller is one of the scheduler's callbacks.
     WithinCallback,
@@ -154,7 +154,7 @@ pub struct Info {
     pub int_id: Option<i32>,
     /// Whether it is idle, pending or running.
     pub state: State,
-    /// The steady time at which it is due (pending), or was due (running).
+    /// The time at which a pending timer is due or a running timer was due, on the steady timeline.
     pub due: Instant,
     /// Its period, or the delay with which it was armed.
     pub period: Duration,
@@ -176,7 +176,7 @@ pub struct Statistics {
     pub high_water: usize,
     /// How often the user armed a timer.
     pub armed: u64,
-    /// How many of the arms moved a timer that was already pending.
+    /// How many of the calls in `armed` moved a pending timer.
     pub rearmed: u64,
     /// How often a timer ran.
     pub fired: u64,
@@ -190,19 +190,19 @@ pub struct Statistics {
     pub steps: u64,
     /// How late timers ran: the time from the due time to the start of the callback.
     pub lateness: Lateness,
-    /// The delays of the armed timers, from the time of the call, or from the instant that it gave,
-    /// to the due time.
+    /// The delays of the armed timers. A delay lasts from the call, or from the instant that the
+    /// caller passed, to the due time.
     pub delays: DelayCounts,
 }
 
 /// The state and counts of the host tick, the one timer that waits while more urgent work runs.
 ///
-/// Some kernels emulate the timer of another kernel, for example a real-time kernel under which
-/// Linux runs, or a hypervisor. The queue of such a kernel holds the other kernel's tick. That tick
-/// is the least urgent of all timers, and must not interrupt urgent work. Therefore, while the
-/// caller has declared [urgent work](super::TimerSet::begin_urgent) and the host tick is the first
-/// timer of the queue, the alarm is set for the *second* timer. The tick is deferred until the
-/// urgent work has ended, but is never lost.
+/// Some kernels emulate the timer of another kernel, for example a hypervisor, or a real-time
+/// kernel that runs Linux as its least urgent task. The queue of such a kernel holds the other
+/// kernel's tick, which is the least urgent of all timers and must not interrupt urgent work.
+/// Therefore, while the caller has declared [urgent work](super::TimerSet::begin_urgent) and the
+/// host tick is the first timer of the queue, the alarm is set for the *second* timer. The tick is
+/// deferred until the urgent work has ended, but is never lost.
 ///
 /// ```
 /// use core::time::Duration;
@@ -240,13 +240,13 @@ pub struct HostTick {
     pub id: TimerId,
     /// Whether the host tick is due, or was due when urgent work ended, and has not run since then.
     pub waits: bool,
-    /// How many times it ran.
+    /// How many times the host tick ran.
     pub runs: u64,
-    /// How many times it was due and had to wait. It is `late` plus the number of deferrals without
-    /// a late run, because the timer still waits, or was cancelled or moved while it waited.
+    /// How many times the host tick was due and had to wait. This can exceed `late`, because a host
+    /// tick that waits can be cancelled or moved before it runs.
     pub deferred: u64,
-    /// How many of its runs came after a wait.
+    /// How many runs of the host tick came after a wait.
     pub late: u64,
-    /// The longest time from the due time to a run after a wait.
+    /// The longest lateness of a run that came after a wait.
     pub latest: Duration,
 }

@@ -18,23 +18,23 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     /// [`RunError`] says why no callback ran.
     ///
     /// # Panics
-    /// Only if a callback panics. The panic propagates, and the scheduler stays usable.
+    /// If a callback panics, the panic propagates, and the scheduler stays usable.
     pub fn run_queue(&self) -> Result<usize, RunError> {
         self.run_queue_within(usize::MAX)
     }
 
-    /// Like [`run_queue`](Self::run_queue), but runs at most `budget` callbacks. The callbacks that
-    /// are left keep their order, and [`timeout`](Self::timeout) is zero.
+    /// Like [`run_queue`](Self::run_queue), but runs at most `budget` callbacks. If due callbacks
+    /// are left, they keep their order, and [`timeout`](Self::timeout) returns zero.
     ///
-    /// A wheel can have to move many timers before it finds the first callback. It moves all of
-    /// them, whatever the budget. The call releases the lock after each 256 moves, and between
-    /// callbacks, so other threads wait for a bounded time.
+    /// Before a wheel finds the first due timer, it can have to move many timers to lower levels.
+    /// The budget does not limit these moves. The call releases the lock after every 256 moves and
+    /// between callbacks, so other threads wait only for a bounded time.
     ///
     /// # Errors
-    /// As `run_queue`.
+    /// The same as for `run_queue`.
     ///
     /// # Panics
-    /// Like `run_queue`.
+    /// The same as for `run_queue`.
     pub fn run_queue_within(&self, budget: usize) -> Result<usize, RunError> {
         let me = L::here();
         let mut core = self.lock();
@@ -82,8 +82,8 @@ impl<C: Callback<L>, L: Access> Scheduler<C, L> {
     fn fire<'s>(&'s self, core: Held<'s, C, L>, me: L::Thread, due: Due<C>) -> Held<'s, C, L> {
         let Due { id, payload, due, now, overruns } = due;
         let mut run = Run { scheduler: self, id, callback: Some(payload), suppressed: false };
-        // If `token` panics, this local variable is dropped first, so the lock is released before
-        // the run ends.
+        // Moved into a local variable, which is dropped first if `token` panics, so that the lock
+        // is released before the run is ended.
         let mut core = core;
         let token = run.callback.as_ref().map_or(0, <C as Callback<L>>::token);
         core.runs += 1;
@@ -108,7 +108,8 @@ impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
     fn end(mut self, next: Next) -> Held<'s, C, L> {
         let scheduler = self.scheduler;
         let mut core = self.finish(next, false);
-        // The run no longer has a callback, so its drop, which handles panics, has nothing to do.
+        // The run has no callback now, so the `Drop` of `Run`, which handles panics, will do
+        // nothing.
         debug_assert!(self.callback.is_none());
         core::mem::forget(self);
         L::tell(&scheduler.core, &mut core);
@@ -134,7 +135,7 @@ impl<'s, C: Callback<L>, L: Access> Run<'s, C, L> {
             }
         }
         if let Some(Running { serial, awaited: true, .. }) = core.running.take()
-            // If there is no memory, the waiting thread is told that nothing was suppressed.
+            // If there is no memory for the outcome, the waiting thread gets `suppressed: false`.
             && core.outcomes.try_reserve(1).is_ok()
         {
             core.outcomes.push((serial, self.suppressed));

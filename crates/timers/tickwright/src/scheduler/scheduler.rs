@@ -12,16 +12,16 @@ use super::timing::Timing;
 use crate::sync::{Arc, Waiters, no_memory};
 use crate::time::{Alarm, Clock, Instant};
 
-/// Timers with callbacks. Threads share a scheduler, unless it is a [`LocalScheduler`]. See the
-/// [module](super).
+/// Timers with callbacks. Several threads can share a scheduler, unless it is a [`LocalScheduler`].
+/// See the [module](super).
 pub struct Scheduler<C, L: Access = Shared> {
     pub(super) core: L::Cell<Core<C, L>>,
 }
 
 /// A [`Scheduler`] of one thread, without the cost of a lock. [`Scheduler::local`] creates it.
 ///
-/// If a clock, an origin, a token or an alarm calls the scheduler, it panics, whereas it would wait
-/// forever with a shared scheduler. Another thread cannot use a local scheduler:
+/// If a clock, an origin, a token or an alarm calls its own scheduler, a local scheduler panics,
+/// whereas a shared scheduler waits forever. Another thread cannot use a local scheduler:
 ///
 /// ```compile_fail,E0277
 /// use tickwright::scheduler::{Boxed, LocalScheduler, Local, Scheduler, Settings};
@@ -31,7 +31,7 @@ pub struct Scheduler<C, L: Access = Shared> {
 /// ```
 pub type LocalScheduler<C> = Scheduler<C, Local>;
 
-/// The guard through which a thread accesses the timers.
+/// The guard of the lock, through which a thread accesses the timers.
 pub(super) type Held<'a, C, L> = <L as Reach>::Held<'a, Core<C, L>>;
 
 /// The data that the lock guards.
@@ -44,12 +44,13 @@ pub(super) struct Core<C, L: Access> {
     pub(super) pass: Option<L::Thread>,
     /// The threads that wait for the end of a callback or pass.
     pub(super) waiters: Waiters,
-    /// Runs whose first canceller waits to learn whether it suppressed a run.
+    /// The outcomes that cancelling threads wait for: the number of a run, and whether the cancel
+    /// prevented the timer from running again.
     pub(super) outcomes: Vec<(u64, bool)>,
     /// What an arm must check before it proceeds.
     pub(super) gate: Gate<L::Thread>,
     pub(super) wake: Option<Wake>,
-    /// The dedicated thread, which ends with the scheduler.
+    /// The dedicated thread, if there is one. It ends with the scheduler.
     pub(super) thread: Option<Box<dyn Send>>,
 }
 
@@ -66,7 +67,8 @@ pub(super) struct Running<T> {
     pub(super) thread: T,
     /// The number of this run among all runs.
     pub(super) serial: u64,
-    /// Whether a thread waits to learn whether its cancel prevented the timer from running again.
+    /// Whether a cancelling thread waits for this run's outcome: whether its cancel prevented the
+    /// timer from running again.
     pub(super) awaited: bool,
     /// The token of the callback.
     pub(super) token: usize,
@@ -79,10 +81,11 @@ impl<C> Scheduler<C> {
         Self::with(TimerSet::new(settings)).unwrap_or_else(|| no_memory::<Core<C, Shared>>())
     }
 
-    /// Creates an empty scheduler with [`Settings::capacity`].
+    /// Like [`new`](Scheduler::new), but returns an error if there is no memory for
+    /// [`Settings::capacity`].
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for the capacity.
+    /// [`Refusal::Full`] if there is no memory for the scheduler with this capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         Self::with(TimerSet::try_new(settings)?).ok_or(Refusal::Full)
     }
@@ -99,7 +102,7 @@ impl<C> LocalScheduler<C> {
     /// Like [`try_new`](Scheduler::try_new), for one thread.
     ///
     /// # Errors
-    /// As `try_new`.
+    /// The same as for `try_new`.
     pub fn try_local(settings: Settings) -> Result<Self, Refusal> {
         Self::with(TimerSet::try_new(settings)?).ok_or(Refusal::Full)
     }
@@ -127,11 +130,12 @@ impl<C, L: Access> Scheduler<C, L> {
         L::lock(&self.core)
     }
 
-    /// Arms an idle timer, or changes the time of a pending timer. Its id stays valid. If the timer
-    /// is running, it is armed when its callback has ended, whatever the callback returns.
+    /// Arms an idle timer, or changes the time of a pending timer. Its id stays valid. A running
+    /// timer is armed when its callback has ended, whatever the callback returns.
     ///
     /// # Errors
-    /// [`Refusal`] is the reason. In this case the timer is unchanged.
+    /// The [`Refusal`] is the reason why the timer was not armed. In this case the timer is
+    /// unchanged.
     #[doc(alias = "reschedule")]
     #[doc(alias = "modify")]
     pub fn start(&self, id: TimerId, timing: Timing) -> Result<(), Refusal> {
@@ -153,7 +157,7 @@ impl<C, L: Access> Scheduler<C, L> {
     /// Makes room for `additional` more timers.
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for them.
+    /// [`Refusal::Full`] if there is no memory for these timers.
     pub fn reserve(&self, additional: usize) -> Result<(), Refusal> {
         self.lock().timers.reserve(additional)
     }
@@ -164,15 +168,15 @@ impl<C, L: Access> Scheduler<C, L> {
         self.lock().timers.shared_clock()
     }
 
-    /// Makes the scheduler keep `alarm` set to the time at which the queue must run, whichever
-    /// thread arms a timer. An event loop passes a [`TimerFd`](crate::time), or its own alarm that
-    /// sends the time to the loop, as in the example of the [module](super).
+    /// From now on, the scheduler keeps `alarm` set to the time at which the queue must run,
+    /// whichever thread arms a timer. An event loop passes a [`TimerFd`](crate::time), or an alarm
+    /// of its own type that sends the time to the loop, as in the example of the [module](super).
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         self.lock().timers.set_alarm(alarm);
     }
 
-    /// Sets an alarm if the scheduler has no alarm, or only the alarm of a thread in the parent
-    /// process. Returns whether it did.
+    /// Sets an alarm if the scheduler has no alarm, or only an alarm that belongs to a thread of
+    /// the parent process. Returns whether it set the alarm.
     pub(super) fn set_first_alarm(&self, alarm: Arc<dyn Alarm>) -> bool {
         let mut core = self.lock();
         let first = core.timers.alarm().is_none_or(|alarm| alarm.is_orphaned());
@@ -192,9 +196,9 @@ impl<C, L: Access> Scheduler<C, L> {
 }
 
 impl<C, L: Access> Guarded for Core<C, L> {
-    /// In the child no other thread waits, no loop sleeps, and another thread's pass is over. The
-    /// timer that such a pass was running is removed, because its callback is on that thread's
-    /// stack.
+    /// In the child no other thread waits, no loop sleeps, and no pass of another thread is in
+    /// progress. If such a pass was running a timer at the fork, the timer is removed, because its
+    /// callback is on the stack of that thread.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         self.outcomes.clear();

@@ -44,7 +44,7 @@ impl Settings {
         self
     }
 
-    /// Also issues an `int` id to each timer, for C programs
+    /// Gives each timer an `int` id in addition to its [`TimerId`](super::TimerId), for C programs
     /// ([`TimerSet::int_id`](super::TimerSet::int_id)).
     #[doc(hidden)]
     pub fn int_ids(mut self) -> Self {
@@ -60,8 +60,8 @@ impl Settings {
         self
     }
 
-    /// Makes room for `capacity` timers in advance. Up to that number, the scheduler allocates
-    /// nothing.
+    /// Makes room for `capacity` timers in advance. The scheduler allocates nothing while it has at
+    /// most that many timers.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = capacity;
         self

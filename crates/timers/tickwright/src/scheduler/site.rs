@@ -1,5 +1,5 @@
-//! The origins of timers: the name of a callback, the call that added it, and counts for each
-//! origin.
+//! The origins of timers, and the counts for each origin. An origin is the name of a callback and
+//! the place of the call that added the timer.
 
 use core::panic::Location;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The origin of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The name of its callback, which can be empty.
+    /// The name of the timer's callback. It can be empty.
     pub name: &'static str,
     /// The file of the call that added the timer.
     pub file: &'static str,
@@ -15,11 +15,11 @@ pub struct Site {
     pub line: u32,
 }
 
-/// A description of where a timer comes from. Its key is cheap to compare, and the description is
-/// built once.
+/// Describes where a timer comes from. The key is cheap to compare, and the description is built
+/// only once per key.
 ///
 /// Origins with equal keys are counted as one. The scheduler calls both methods under its lock, so
-/// they must not call the scheduler.
+/// the methods must not call the scheduler.
 pub trait Origin {
     /// Returns the key, which distinguishes origins.
     fn key(&self) -> [usize; 3];
@@ -27,7 +27,8 @@ pub trait Origin {
     fn site(&self) -> Site;
 }
 
-/// The key holds the address of the text, so equal texts at two addresses are two origins.
+/// The key contains the addresses of the texts, so equal texts at different addresses are different
+/// origins.
 impl Origin for Site {
     fn key(&self) -> [usize; 3] {
         [self.name.as_ptr().addr(), self.file.as_ptr().addr(), self.line as usize]
@@ -39,7 +40,7 @@ impl Origin for Site {
 }
 
 impl Site {
-    /// Creates the origin of the calling line, with `name` for the callback.
+    /// Creates an origin from the calling line and the callback's name.
     #[track_caller]
     #[must_use]
     pub fn here(name: &'static str) -> Self {
@@ -54,22 +55,22 @@ impl Site {
 pub struct SiteCounts {
     /// The origin.
     pub site: Site,
-    /// Timers that this origin added.
+    /// How many timers were added with this origin so far, including timers that were removed.
     pub added: u64,
-    /// Runs of the callbacks of these timers.
+    /// How often the callbacks of these timers ran.
     pub fired: u64,
-    /// Runs that ended in a panic.
+    /// How many of these runs ended in a panic.
     pub panicked: u64,
 }
 
-/// The number of origins that are counted separately. All later origins are counted as one, which
-/// is called "(others)".
+/// The number of origins that are counted separately. All later origins are counted together, under
+/// the name "(others)".
 const MOST: usize = 1024;
 const _: () = assert!(MOST <= NONE as usize);
-/// The number of recent origins that are found without hashing.
+/// The number of cells of a small cache of recent origins, which are found without hashing.
 const RECENT: usize = 64;
-/// Marks an unused cell, in place of the number of an origin. A special key cannot be the mark,
-/// because an origin can have any key.
+/// Marks an unused cell of the cache. The mark takes the place of the origin's number, because no
+/// key can serve as a mark: an origin can have any key.
 const NONE: u16 = u16::MAX;
 
 /// The origins seen so far, by number.
@@ -77,12 +78,13 @@ pub(super) struct Sites {
     rows: Vec<SiteCounts>,
     known: HashMap<[usize; 3], u16>,
     recent: [([usize; 3], u16); RECENT],
-    /// The last origin, because a loop that adds timers looks up the same origin repeatedly.
+    /// The last origin that was looked up, because a loop that adds timers looks up the same origin
+    /// repeatedly.
     last: ([usize; 3], u16),
 }
 
 impl Sites {
-    /// `None` without memory.
+    /// Creates an empty table. Returns `None` if there is no memory.
     pub(super) fn new() -> Option<Self> {
         let others = Site { name: "(others)", file: "", line: 0 };
         let mut rows = Vec::new();
@@ -112,7 +114,7 @@ impl Sites {
         let number = match self.known.get(&key).copied() {
             Some(number) => number,
             None if self.rows.len() >= MOST => return 0,
-            // If there is no memory, the origin also counts as one of the others.
+            // If there is no memory, the origin counts as "(others)", too.
             None if self.rows.try_reserve(1).is_err() || self.known.try_reserve(1).is_err() => return 0,
             None => {
                 let number = self.rows.len() as u16;
@@ -134,7 +136,7 @@ impl Sites {
         self.rows[usize::from(number)].site
     }
 
-    /// Returns the counts of the origins that added a timer.
+    /// Returns the counts of each origin that has added at least one timer.
     pub(super) fn counts(&self) -> impl Iterator<Item = SiteCounts> + '_ {
         self.rows.iter().filter(|row| row.added > 0).copied()
     }

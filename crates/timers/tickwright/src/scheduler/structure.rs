@@ -66,40 +66,41 @@ impl Structure {
         for_each_family!(rows [])
     }
 
-    /// Returns its name: `list`, `heap4`, `wheel`, ... Several structures can share a name if they
-    /// differ only by parameters. A parsed name gives the structure in the library's list.
+    /// Returns the structure's name: `list`, `heap4`, `wheel`, ... Structures that differ only in
+    /// their parameters can share a name. Parsing such a name returns the structure that is in the
+    /// library's list.
     #[must_use]
     pub fn id(&self) -> &'static str {
         self.id
     }
 
-    /// Returns whether timers are due on the exact tick, and run in the order of (due tick,
-    /// arrival). Timers of other structures can be late, and are never early.
+    /// Returns whether each timer runs at exactly its tick, and timers of one tick run in the order
+    /// in which they were armed. With other structures, timers can be late, but are never early.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.lateness.is_none()
     }
 
-    /// Returns how late a timer can be, in ticks, if it is armed for `delay` ticks from now.
+    /// Returns how many ticks late a timer can be if it is armed with a delay of `delay` ticks.
     #[must_use]
     pub fn lateness(&self, delay: Span) -> Span {
         self.lateness.map_or(0, |bound| bound(delay))
     }
 
-    /// Returns the length of a tick if the settings do not set it:
-    /// [`DEFAULT_TICK_NS`](Family::DEFAULT_TICK_NS) of its family, which is 1 ns, or 1 ms for the
-    /// wheels.
+    /// Returns the length of a tick if the settings do not set one:
+    /// [`DEFAULT_TICK_NS`](Family::DEFAULT_TICK_NS) of the structure's family, which is 1 ms for
+    /// the wheels and 1 ns for all others.
     #[must_use]
     pub fn default_tick(&self) -> Ticks {
         self.default_tick
     }
 
-    /// `None` without memory.
+    /// Creates an empty queue. Returns `None` if there is no memory.
     pub(super) fn build(&self) -> Option<Box<dyn Queue>> {
         (self.build)()
     }
 
-    /// `None` without memory.
+    /// Creates an empty queue whose changes are recorded. Returns `None` if there is no memory.
     #[cfg(feature = "record")]
     pub(super) fn build_recorded(&self, recording: Recording) -> Option<Box<dyn Queue>> {
         (self.build_recorded)(recording)
@@ -107,15 +108,15 @@ impl Structure {
 }
 
 impl Default for Structure {
-    /// Returns the structure of [`DefaultFamily`](tickwright_core::DefaultFamily), the 4-ary heap.
-    /// It is exact to the nanosecond, and never much slower than the fastest structure.
+    /// Returns the structure of [`SchedulerFamily`](tickwright_core::SchedulerFamily), which is the
+    /// 4-ary heap. It is exact to the nanosecond, and never much slower than the fastest structure.
     fn default() -> Self {
-        Self::of::<tickwright_core::DefaultFamily>()
+        Self::of::<tickwright_core::SchedulerFamily>()
     }
 }
 
-/// Structures are equal if their families are equal. A wheel of 32 buckets and a wheel of 64
-/// buckets differ, although both are called `wheel`.
+/// Two structures are equal if their families are equal. A wheel of 32 buckets and a wheel of 64
+/// buckets are not equal, although both are called `wheel`.
 impl PartialEq for Structure {
     fn eq(&self, other: &Self) -> bool {
         self.family == other.family

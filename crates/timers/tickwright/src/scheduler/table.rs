@@ -1,4 +1,5 @@
-//! The timers of a scheduler: the queue with their entries, and a table of their payloads.
+//! The timers of a scheduler: the queue, which holds an entry for each timer, and a table of the
+//! payloads.
 //!
 //! ```text
 //!   slot        0        1        2        3
@@ -6,8 +7,8 @@
 //!   payloads [ none   | P      | P      | none        ]     what an operation reads that needs it
 //! ```
 //!
-//! An id is a key of the queue. Each scheduler flips different bits in the key's generation, so
-//! that the id of one scheduler is almost certainly stale in another.
+//! An id is a key of the queue. Each scheduler flips other bits in the key's generation, so that an
+//! id of one scheduler is almost certainly stale in any other scheduler.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -22,7 +23,7 @@ use super::timer::Entry;
 /// Identifies one timer of a scheduler: 64 bits, never 0. Once the timer is removed, the id stays
 /// stale forever.
 ///
-/// It is meaningless to another scheduler, where a lookup almost certainly finds no timer.
+/// The id has no meaning in another scheduler, where a lookup almost certainly finds no timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(NonZeroU64);
 
@@ -34,7 +35,7 @@ impl TimerId {
     }
 
     /// Returns the id whose [`to_bits`](Self::to_bits) is `bits`, or `None` for 0. Only the
-    /// scheduler can tell whether it names a timer.
+    /// scheduler can tell whether the id names a timer.
     #[must_use]
     pub fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Self)
@@ -53,40 +54,40 @@ impl fmt::Display for TimerId {
     }
 }
 
-/// The number of timers, of about a hundred bytes each, that fit into the second-level cache of a
-/// processor.
+/// How many timers fit into a processor's second-level cache. A timer takes about 100 bytes.
 const CACHED: usize = 1 << 14;
 
-/// How many places are allocated at a time, if there is memory.
+/// How many places for payloads are allocated at a time, if there is memory.
 const FEW: usize = 64;
 
-/// The timers of a scheduler, and the queue over them.
+/// The timers of a scheduler and their queue.
 pub(super) struct Table<P> {
     queue: Box<dyn Queue>,
-    /// The payloads by slot. A place is `None` while its timer runs, or if the slot has no timer.
+    /// The payload of each slot. It is `None` while the slot's timer runs, or if the slot has no
+    /// timer.
     payloads: Vec<Option<P>>,
     /// How many timers there are.
     live: usize,
-    /// The bits in which an id differs from its key. They are in the upper half, and the highest
-    /// bit is among them.
+    /// The bits in which an id differs from its key. These bits are in the upper half of the id,
+    /// and the highest bit is one of them.
     salt: u64,
 }
 
-/// Returns the salt of a new set. The salts of any two sets are far apart (steps by the golden
-/// ratio of 2^32).
+/// Returns the salt of a new timer set. The salts of two sets are far apart, because the upper half
+/// of a salt differs from the next one by 2^32 divided by the golden ratio.
 fn salt() -> u64 {
     static SETS: AtomicU32 = AtomicU32::new(1);
     u64::from(SETS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9) | 1 << 31) << 32
 }
 
-/// Returns the slot that a key names.
+/// Returns the slot of a key.
 #[inline]
 pub(super) fn slot_of(key: Key) -> u32 {
     key.to_bits() as u32
 }
 
-/// Returns the id of a key. No generation has the highest bit, so the id always has it, and
-/// therefore never equals an `int` id.
+/// Returns the id of a key. The highest bit of a generation is always 0 and the salt flips it, so
+/// it is always 1 in an id. Therefore an id never equals an `int` id.
 #[inline]
 fn named(key: Key, salt: u64) -> TimerId {
     const HIGHEST: NonZeroU64 = NonZeroU64::MIN.saturating_add((1 << 63) - 1);
@@ -167,8 +168,8 @@ impl<P> Table<P> {
         Some(())
     }
 
-    /// Removes a timer, pending or idle, whose id is stale from now on. A running timer has no
-    /// payload to return.
+    /// Removes a timer, and returns its payload. The id is stale from now on. If the timer is
+    /// running, there is no payload to return.
     #[inline]
     pub(super) fn remove(&mut self, key: Key) -> Option<P> {
         self.live -= usize::from(self.queue.remove(key));
@@ -185,7 +186,7 @@ impl<P> Table<P> {
         self.payloads.get_mut(slot_of(key) as usize)?.take()
     }
 
-    /// Puts the payload of a timer back.
+    /// Stores the payload of a timer again, after its run.
     pub(super) fn put_payload(&mut self, key: Key, payload: P) {
         self.payloads[slot_of(key) as usize] = Some(payload);
     }
@@ -202,7 +203,7 @@ impl<P> Table<P> {
         Some((key, self.queue.get(key)?))
     }
 
-    /// Like [`find`](Self::find), but the caller may change the entry.
+    /// Like [`find`](Self::find), but the caller can change the entry.
     #[inline]
     pub(super) fn find_mut(&mut self, id: TimerId) -> Option<(Key, &mut Entry)> {
         let key = Key::from_bits(id.0.get() ^ self.salt)?;

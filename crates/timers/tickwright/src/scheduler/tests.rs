@@ -10,15 +10,15 @@ use crate::scheduler::Settings;
 use crate::sync::Ordering;
 use crate::time::VirtualHost;
 
-/// Spins until `so` returns `true`.
+/// Spins until the closure `so` returns `true`.
 fn until(mut so: impl FnMut() -> bool) {
     while !so() {
         thread::yield_now();
     }
 }
 
-/// Several threads cancel one run, and all of them wait. Only the first thread is told that its
-/// cancel prevented the timer from running again.
+/// Several threads cancel the timer of one run, and all of them wait. Only the first thread gets
+/// the result that its cancel prevented the timer from running again.
 #[test]
 fn the_first_of_those_who_cancel_a_run_is_told_that_it_was_suppressed() {
     for cancellers in 1..4 {

@@ -1,4 +1,4 @@
-//! A thread that runs a scheduler.
+//! A thread that runs a scheduler. `time/driver_thread.rs` has its loop.
 
 use core::fmt;
 use std::io;
@@ -12,14 +12,14 @@ use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker};
 
 impl<C: Callback + Send + 'static> Scheduler<C> {
     /// Creates a scheduler and a thread called `name` that runs its callbacks. The thread ends when
-    /// the last `Arc` is dropped. In a page, with the feature `web`, the page's event loop replaces
-    /// the thread.
+    /// the last `Arc` is dropped. On a web page (with the feature `web`), the page's event loop
+    /// runs the callbacks instead of a thread.
     ///
     /// [`SchedulerThread::start`] starts a thread for a scheduler with other [`Settings`]. Such a
     /// thread reports the panics of its callbacks, and can be stopped before the scheduler ends.
     ///
     /// # Errors
-    /// The system's error if it cannot start a thread.
+    /// The error of the operating system if it cannot start a thread.
     pub fn spawn(name: &str) -> io::Result<Arc<Self>> {
         let scheduler = Arc::new(Self::new(Settings::new()));
         #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
@@ -39,7 +39,7 @@ impl<C: Callback + Send + 'static> Scheduler<C> {
 }
 
 /// A thread that sleeps until the next callback of a scheduler is due, and runs the queue. Other
-/// threads can also run the queue, in turn with this thread.
+/// threads can also run the queue while this thread sleeps.
 ///
 /// ```
 /// use core::time::Duration;
@@ -53,12 +53,12 @@ impl<C: Callback + Send + 'static> Scheduler<C> {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Dropping it stops the thread and waits for the thread's end, unless one of the thread's own
-/// callbacks drops it. The scheduler continues to exist, and its timers wait for the next thread
-/// that runs the queue. If the scheduler is dropped, the thread ends.
+/// Dropping this value stops the thread and waits for the thread's end, unless one of the thread's
+/// own callbacks drops it. The scheduler continues to exist, and its timers wait for the next
+/// thread that runs the queue. If the scheduler is dropped, the thread ends.
 pub struct SchedulerThread {
     driver: DriverThread<Arc<dyn Clock>>,
-    /// Removes this thread's alarm from the scheduler when the thread ends.
+    /// Removes this thread's alarm from the scheduler. Called when the thread ends.
     leave: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -66,8 +66,9 @@ impl SchedulerThread {
     /// Starts a thread called `name` for `scheduler`.
     ///
     /// # Errors
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm of
-    /// another thread or of the user. The system's error if it cannot start a thread.
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the scheduler already has an alarm, which
+    /// another thread or the user has set. The error of the operating system if it cannot start a
+    /// thread.
     pub fn start<C: Callback + Send + 'static>(
         name: &str,
         scheduler: &Arc<Scheduler<C>>,

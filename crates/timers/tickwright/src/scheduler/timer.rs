@@ -1,5 +1,5 @@
-//! The entry of a timer set about one timer. The structure keeps its own record in addition to this
-//! entry.
+//! The entry that a timer set keeps for each timer. The queue's structure keeps a record of its own
+//! in addition.
 
 use tickwright_nodes::arena::SlotState;
 
@@ -27,13 +27,13 @@ pub enum State {
     Running,
 }
 
-/// The data of the set about a timer, without the payload: 28 bytes. The struct is packed, so that
-/// it fills 32 bytes together with the generation of its slot.
+/// The data that a set keeps for a timer, without the payload. It has 28 bytes, because the struct
+/// is packed, and fills 32 bytes together with the generation of its slot.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 pub struct Entry {
-    /// The due time in ns: by the wall clock if [`WALL`](Flag::Wall) is set, otherwise on the
-    /// steady timeline.
+    /// The due time in ns. It is a wall time if the flag [`Wall`](Flag::Wall) is set, otherwise a
+    /// time on the steady timeline.
     pub(super) due: u64,
     /// The period in ns.
     pub(super) period: u64,
@@ -57,17 +57,17 @@ pub(super) enum Flag {
     Kept = 1,
     /// The timer is due by the wall clock.
     Wall = 2,
-    /// The timer has a period, in addition to the delay with which it was armed.
+    /// The timer has a period, and not only the delay with which it was armed.
     Periodic = 4,
     /// The timer has run since its timing was set.
     Started = 8,
     /// The timer is running, and the result of its callback must not arm it again.
     Suppressed = 16,
-    /// The timer is running, and was started again meanwhile.
+    /// The timer is running, and was started again during this run.
     Restarted = 32,
 }
 
-/// The aim of a timer, in ns: its due time, the clock of that time, and the delay until then.
+/// When a timer is due: the due time in ns, whether it is a wall time, and the delay until then.
 pub(super) struct Aim {
     pub(super) wall: bool,
     pub(super) due: u64,
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// Notes the timer's aim. The timer has not run since.
+    /// Stores when the timer is due, and that it has not run since then.
     #[inline]
     pub(super) fn aim(&mut self, aim: &Aim, timing: &Timing) {
         self.due = aim.due;
@@ -144,7 +144,7 @@ impl Slack {
     pub(super) const NONE: Self = Self(0);
     const UNIT: u64 = 1024;
 
-    /// Returns the greatest slack that is not above `ns`.
+    /// Returns the greatest representable slack that is at most `ns`.
     #[inline]
     pub(super) fn at_most(ns: u64) -> Self {
         let units = ns / Self::UNIT;

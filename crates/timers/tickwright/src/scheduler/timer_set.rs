@@ -1,4 +1,4 @@
-//! The fields of a set of timers.
+//! The type [`TimerSet`]: its fields, and the functions that create it.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,23 +17,23 @@ use super::table::Table;
 use crate::sync::no_memory;
 use crate::time::{Alarm, Clock, DelayCounts, Instant, Lateness, Source, Ticks};
 
-/// The timer that is the host tick, and its state.
+/// The host tick: its timer and its state.
 pub(super) struct Host {
     pub(super) key: Key,
-    /// The expiry of the host tick while it is put aside: it came due and left the queue, but is
-    /// still pending.
+    /// The expiry of the host tick while it is put aside. The host tick has become due and has left
+    /// the queue, but is still pending.
     pub(super) held: Option<Tick>,
-    /// The counts. `waits` is true from the moment when the tick is counted as deferred.
+    /// The counts. When the tick is counted as deferred, `waits` becomes true.
     pub(super) tick: HostTick,
 }
 
 impl Host {
-    /// Notes that the host tick is no longer pending, or has another time.
+    /// Notes that the host tick is no longer pending, or is due at another time.
     pub(super) fn let_go(&mut self) {
         (self.held, self.tick.waits) = (None, false);
     }
 
-    /// Counts a run.
+    /// Counts a run of the host tick.
     pub(super) fn note_run(&mut self, late_ns: u64) {
         self.tick.runs += 1;
         if self.tick.waits {
@@ -52,11 +52,11 @@ impl Host {
 }
 
 /// The timers of one thread, with payloads instead of callbacks. A [`Scheduler`](super::Scheduler)
-/// is built on it. Use it for a loop that handles payloads itself.
+/// is built on a timer set. Use a set directly in a loop that handles payloads itself.
 ///
 /// [`take`](Self::take) returns the payload of a timer that is due, and marks the timer as running.
-/// [`finish`](Self::finish) decides what happens to the timer afterwards. The caller runs its own
-/// code in between.
+/// [`finish`](Self::finish) decides what happens to the timer afterwards. Between `take` and
+/// `finish` the caller runs its own code.
 ///
 /// ```
 /// use tickwright::scheduler::{Missed, Next, Refused, Settings, Site, TimerSet, Timing};
@@ -81,7 +81,7 @@ impl Host {
 /// ```
 ///
 /// A poll loop sleeps for [`timeout`](Self::timeout) between two passes.
-/// [`end_pass`](Self::end_pass) sets the alarm; without an alarm it does nothing.
+/// [`end_pass`](Self::end_pass) sets the alarm, or does nothing if there is no alarm.
 pub struct TimerSet<P> {
     pub(super) clock: Source,
     pub(super) structure: Structure,
@@ -89,22 +89,23 @@ pub struct TimerSet<P> {
     pub(super) table: Table<P>,
     pub(super) ints: Option<IntIds>,
     pub(super) sites: Sites,
-    /// A timer that was already popped and is the first timer of the next pass. It was armed in the
-    /// pass that popped it.
+    /// A timer that the last pass popped but did not take, because it was armed during that pass.
+    /// It is the first timer of the next pass.
     pub(super) ahead: Option<Key>,
     pub(super) host: Option<Host>,
-    /// How many callers have declared urgent work.
+    /// How many declarations of urgent work have not ended.
     pub(super) urgent: usize,
     pub(super) pass: u16,
     pub(super) cutoff: Tick,
-    /// The number of pending timers of the wall clock. The next two fields are the offset with
-    /// which they are in the queue, and the time of the last step.
+    /// The number of pending timers that follow the wall clock. The next two fields are the clock's
+    /// offset with which they were inserted into the queue, and the time of the last step.
     pub(super) walls: usize,
     pub(super) wall_offset: i64,
     pub(super) stepped_at: u64,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
     pub(super) alarm_at: Option<Instant>,
-    /// `timers`, `pending` and `armed` are made when they are read.
+    /// The counts so far. The fields `timers`, `pending` and `armed` are computed only when the
+    /// statistics are read.
     pub(super) statistics: Statistics,
 }
 
@@ -124,10 +125,11 @@ impl<P> TimerSet<P> {
         set
     }
 
-    /// Creates an empty set with [`Settings::capacity`].
+    /// Like [`new`](Self::new), but returns an error if there is no memory for
+    /// [`Settings::capacity`].
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for the capacity.
+    /// [`Refusal::Full`] if there is no memory for the set with this capacity.
     pub fn try_new(settings: Settings) -> Result<Self, Refusal> {
         let ticks = settings.tick.unwrap_or(settings.structure.default_tick());
         #[cfg(feature = "record")]
@@ -180,7 +182,7 @@ impl<P> TimerSet<P> {
     /// nothing.
     ///
     /// # Errors
-    /// [`Refusal::Full`] if there is no memory for them.
+    /// [`Refusal::Full`] if there is no memory for these timers.
     pub fn reserve(&mut self, additional: usize) -> Result<(), Refusal> {
         if let Some(ints) = &mut self.ints {
             ints.reserve(additional).ok_or(Refusal::Full)?;

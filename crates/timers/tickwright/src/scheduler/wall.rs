@@ -1,17 +1,18 @@
-//! The wall clock: timers by the wall clock are inserted with its offset, and inserted again when
-//! the offset steps.
+//! Timers that follow the wall clock. They are inserted with the clock's offset from the steady
+//! clock, and are inserted again when that offset changes by a step.
 
 use super::timer::{Flag, State};
 use super::timer_set::TimerSet;
 
-/// If the wall clock moves farther than this against the steady clock, all wall timers are inserted
-/// again. Wall timers are never early, and at most 1 ms late. This is half of that time, because
-/// the error can occur twice: a timer can be inserted with an offset that is this much below the
-/// recorded offset, and then run with an offset that is this much above it.
+/// If the offset of the wall clock changes by more than this many ns, all timers that follow it are
+/// inserted again. The limit is half of the 1 ms by which such timers can be late, because the
+/// error can occur twice: a timer can be inserted with an offset that is this much below the
+/// recorded offset, and later run with an offset that is this much above it. Such timers are never
+/// early.
 const STEP: u64 = 500_000;
 
 impl<P> TimerSet<P> {
-    /// If the wall clock was stepped, inserts all timers by the wall clock again.
+    /// If the wall clock was stepped, reinserts all timers that follow it.
     #[inline]
     pub(super) fn look_at_wall(&mut self, now: u64) {
         if self.walls > 0 {
@@ -48,16 +49,16 @@ impl<P> TimerSet<P> {
     }
 }
 
-/// Converts a steady time to a wall time.
+/// Converts a time on the steady timeline to a wall time.
 pub(super) fn shifted(steady: u64, offset: i64) -> u64 {
     steady.saturating_add_signed(offset)
 }
 
-/// Converts a wall time to a steady time.
+/// Converts a wall time to a time on the steady timeline.
 pub(super) fn unshifted(wall: u64, offset: i64) -> u64 {
     match offset.checked_neg() {
         Some(back) => wall.saturating_add_signed(back),
-        // The offset is -2^63, whose negative does not fit an `i64`.
+        // The offset is -2^63, and an `i64` cannot hold the negation of -2^63.
         None => wall.saturating_add(1 << 63),
     }
 }

@@ -7,7 +7,7 @@ use super::word::{State, Word};
 use crate::sync::{Ordering, this_thread, wait_as_caller};
 use crate::would_deadlock::WouldDeadlock;
 
-/// What [`SharedTimer::try_cancel`] found.
+/// The result of [`SharedTimer::try_cancel`].
 #[must_use = "a timer whose callback runs was not cancelled"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TryCancel {
@@ -19,21 +19,23 @@ pub enum TryCancel {
     Running,
 }
 
-/// What a step of a withdrawal did.
+/// The result of one step of [`cancel_sync`](SharedTimer::cancel_sync) or
+/// [`shutdown_sync`](SharedTimer::shutdown_sync).
 pub(crate) struct Step {
-    /// Whether the step withdrew a pending timer.
+    /// Whether the step withdrew a pending timer. A step that withdraws nothing, because the
+    /// callback is running, has `Was::Idle` here even if the timer is pending.
     pub(crate) was: Was,
-    /// Whether the timer's callback was running. If so, the caller waits for its end, and takes one
-    /// more step.
+    /// Whether the timer's callback was running. If it was, the caller waits for the end of the
+    /// callback, and takes one more step.
     pub(crate) runs: bool,
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
     /// Makes the timer idle. Returns whether the timer was pending.
     ///
-    /// If the timer was pending, it will not fire, and the caller sees everything that was written
-    /// before the timer's re-arms. The call does not wait for a running callback:
-    /// [`cancel_sync`](Self::cancel_sync) waits. Costs one lock.
+    /// If the timer was pending, it will not fire, and the caller sees everything that other
+    /// threads wrote before they re-armed the timer. Unlike [`cancel_sync`](Self::cancel_sync), the
+    /// call does not wait for a running callback. Takes one lock.
     pub fn cancel(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::IDLE)
@@ -51,19 +53,22 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// Makes the timer idle, and waits until its callback is not running. Returns whether it was
-    /// pending at the end.
+    /// Makes the timer idle, and waits until its callback is not running. Returns whether the timer
+    /// was pending when the call made it idle, which happens after the wait.
     ///
-    /// When it returns, the timer is neither pending nor running, unless another thread armed it
-    /// again. Do not hold a lock that the callback takes. Two kinds of wait have no bound:
+    /// When the call returns, the timer is neither pending nor running, unless another thread armed
+    /// it again. Do not call this while you hold a lock that the callback takes. Two kinds of wait
+    /// can last forever:
     ///
     /// - a wait for a callback that always re-arms its timer, on a shard that is advanced without a
-    ///   pause ([`shutdown_sync`](Self::shutdown_sync) ends after one callback);
-    /// - the waits of two callbacks, on two shards, for each other's timers, which the library does
-    ///   not detect.
+    ///   pause (in this case, use [`shutdown_sync`](Self::shutdown_sync), which returns after one
+    ///   callback);
+    /// - the waits of two callbacks on two shards for each other's timers, because the library does
+    ///   not detect this deadlock.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
+    /// [`WouldDeadlock`] if the timer's own callback makes the call. In this case nothing is
+    /// changed.
     pub fn cancel_sync(&self) -> Result<Was, WouldDeadlock> {
         self.withdraw_sync(Word::IDLE)
     }
@@ -71,8 +76,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// Makes the timer idle forever. Returns whether the timer was pending.
     ///
     /// From now on every call that arms the timer returns
-    /// [`ArmError::ShutDown`](super::ArmError::ShutDown). The call does not wait for a running
-    /// callback. Costs one lock.
+    /// [`ArmError::ShutDown`](super::ArmError::ShutDown). `shutdown` does not wait for a running
+    /// callback. Takes one lock.
     pub fn shutdown(&self) -> Was {
         let mut held = self.node.set.lock_timer(&self.node, None);
         self.withdraw(&mut held, Word::DEAD)
@@ -85,7 +90,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
     /// here.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] from the timer's own callback; nothing has changed then.
+    /// [`WouldDeadlock`] if the timer's own callback makes the call. In this case nothing is
+    /// changed.
     pub fn shutdown_sync(&self) -> Result<Was, WouldDeadlock> {
         self.withdraw_sync(Word::DEAD)
     }
@@ -111,20 +117,21 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
     }
 
-    /// Returns a step of [`cancel_sync`](Self::cancel_sync), which waits for no callback.
+    /// Takes one step of [`cancel_sync`](Self::cancel_sync), without waiting for a callback.
     #[cfg(feature = "record")]
     pub(crate) fn cancel_step(&self) -> Result<Step, WouldDeadlock> {
         self.withdraw_step(Word::IDLE)
     }
 
-    /// Returns a step of [`shutdown_sync`](Self::shutdown_sync), which waits for no callback.
+    /// Takes one step of [`shutdown_sync`](Self::shutdown_sync), without waiting for a callback.
     #[cfg(feature = "record")]
     pub(crate) fn shutdown_step(&self) -> Result<Step, WouldDeadlock> {
         self.withdraw_step(Word::DEAD)
     }
 
-    /// Makes the timer dead, or makes it idle if its callback is not running. A timer that becomes
-    /// dead is dead before the wait, so its callback cannot arm it.
+    /// If `next` is dead, makes the timer dead. If `next` is idle, makes the timer idle unless its
+    /// callback is running. A shutdown makes the timer dead before it waits, so that the callback
+    /// cannot arm the timer.
     fn withdraw_step(&self, next: Word) -> Result<Step, WouldDeadlock> {
         let mut held = self.node.set.lock_timer(&self.node, None);
         let runs = held.home.runs(&self.node);
@@ -137,7 +144,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Ok(Step { was, runs })
     }
 
-    /// Waits until a callback of the timer's shard has ended, if the timer's own callback runs.
+    /// If the timer's own callback is running, waits until a callback of the timer's shard has
+    /// ended.
     pub(crate) fn wait_for_an_end(&self) {
         let held = self.node.set.lock_timer(&self.node, None);
         if held.home.runs(&self.node).is_some() {
@@ -157,8 +165,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
             drop(held.home.take_out(Link::of(node)));
         }
         let dead = next == Word::DEAD;
-        // For a running timer, the end of the callback makes the timer idle, unless the word has
-        // changed.
+        // If the timer is running, the end of its callback makes it idle, unless the word has
+        // changed by then.
         if pending || dead {
             // Acquire: the caller sees everything that was written before the re-arms.
             node.word.swap(next.0, Ordering::Acquire);

@@ -12,22 +12,23 @@ use crate::time::{Clock, SystemClock, Ticks, Timeline};
 ///  | kind | length of a tick in ns, under a clock of the machine |
 /// ```
 ///
-/// The machine's timelines have no state, so any thread can read them. Another clock is an object
-/// that the shard may drop at any time, so only a thread that holds the lock can read it.
+/// Any thread can read the machine's timelines, because they have no state. A clock of another type
+/// is an object that the shard can drop at any time, so only a thread that holds the lock can read
+/// it.
 ///
 /// Loads and stores are Relaxed. A thread that sees an old word uses the previous clock of the
-/// shard, which only costs precision.
+/// shard. This can only make a timer later.
 pub(super) struct ClockWord(AtomicU64);
 
 const NONE: u64 = 0;
 const MONOTONIC: u64 = 1 << 62;
 const BOOT_TIME: u64 = 2 << 62;
 const UNDER_LOCK: u64 = 3 << 62;
-/// The bits of the kind.
+/// The bits that hold the kind of clock.
 const KIND: u64 = 3 << 62;
 
 impl ClockWord {
-    /// Creates the word for no clock, when the shard's time is the time of its last advance.
+    /// Creates the word of a shard without a clock, whose time is the time of its last advance.
     pub(super) fn none() -> Self {
         Self(AtomicU64::new(NONE))
     }
@@ -45,8 +46,8 @@ impl ClockWord {
         self.0.store(word, Ordering::Relaxed);
     }
 
-    /// Returns whether the tick after `latest` has not begun by the shard's clock. It is `true` if
-    /// there is no clock, and `false` if only the holder of the lock can read the clock.
+    /// Returns whether the shard's clock has not yet reached the tick after `latest`. Returns
+    /// `true` if there is no clock, and `false` if only the holder of the lock can read the clock.
     #[inline]
     pub(super) fn is_at_most(&self, latest: Tick) -> bool {
         let word = self.0.load(Ordering::Relaxed);
@@ -61,7 +62,8 @@ fn reads_at_most(word: u64, latest: Tick) -> bool {
         BOOT_TIME => SystemClock::BootTime,
         _ => return false,
     };
-    // A multiplication replaces the division of `Ticks::now`.
+    // Multiplies `latest` by the length of a tick, which is faster than the division in
+    // `Ticks::now`.
     clock.now().as_nanos() < latest.saturating_add(1).saturating_mul(word & !KIND)
 }
 

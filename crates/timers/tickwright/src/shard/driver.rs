@@ -1,4 +1,4 @@
-//! A thread that advances a shard.
+//! A thread that advances a shard. `time/driver_thread.rs` has its loop.
 
 use std::io;
 use std::sync::Weak;
@@ -11,14 +11,15 @@ use crate::time::{Alarm, Clock, DriverPanicked, DriverThread, Parker, Ticks};
 /// needs its own driver.
 ///
 /// Each call that arms a timer reads the clock, so a delay counts from the time of the call however
-/// long the driver sleeps. With a [`SystemClock`](crate::time::SystemClock), a re-arm that keeps
-/// its bucket can read the clock without the lock. With another clock it takes the lock, unless the
-/// caller passes the time to [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
+/// long the driver sleeps. A re-arm in the same bucket can read a
+/// [`SystemClock`](crate::time::SystemClock) without the lock. With another clock the re-arm takes
+/// the lock, unless the caller passes the time to
+/// [`SharedTimer::modify_at`](crate::shard::SharedTimer::modify_at).
 ///
 /// The driver sets the shard's clock, alarm and length of a tick, and keeps the shards alive. When
 /// the driver is dropped, it removes the clock and the alarm from the shard, but not the length of
-/// the tick. It catches and reports panics of callbacks. After a panic the other due timers fire at
-/// once.
+/// the tick. It catches and reports panics of callbacks. If a callback panics, the remaining due
+/// timers still fire at once.
 ///
 /// ```
 /// use core::time::Duration;
@@ -48,8 +49,8 @@ pub struct ShardDriver<K: Clock + 'static, G: WheelGeometry = Linux> {
     shard: usize,
     ticks: Ticks,
     thread: DriverThread<K>,
-    /// The alarm that this driver has set for the shard. The next field is the clock. Both may have
-    /// been replaced since then.
+    /// The alarm that this driver has set for the shard. The next field is the clock that it has
+    /// set. Both can have been replaced since then.
     alarm: Weak<dyn Alarm>,
     clock: Weak<dyn Clock>,
 }
@@ -62,7 +63,7 @@ impl<K: Clock + Clone + 'static, G: WheelGeometry> ShardDriver<K, G> {
     ///
     /// # Errors
     /// An error of kind `InvalidInput`, with [`NoSuchShard`](crate::shard::NoSuchShard), if there
-    /// is no such shard. The system's error if it cannot start a thread.
+    /// is no such shard. The error of the operating system if it cannot start a thread.
     pub fn spawn(shards: &Arc<Shards<G>>, shard: usize, clock: K, ticks: Ticks) -> io::Result<Self> {
         let number = shard;
         let shard = shards.shard(number).map_err(|no| io::Error::new(io::ErrorKind::InvalidInput, no))?;
@@ -91,22 +92,22 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
         &self.shards
     }
 
-    /// Returns the number of its shard.
+    /// Returns the number of the driver's shard.
     pub fn shard(&self) -> usize {
         self.shard
     }
 
-    /// Returns the length of a tick of its shard.
+    /// Returns the length of a tick of the driver's shard.
     pub fn ticks(&self) -> Ticks {
         self.ticks
     }
 
-    /// Returns the thread: its runs, wake-ups and panics.
+    /// Returns the driver's thread, which reports its runs, wake-ups and panics.
     pub fn thread(&self) -> &DriverThread<K> {
         &self.thread
     }
 
-    /// Waits until every due timer has fired: [`Parker::settle`].
+    /// Waits until every due timer has fired. See [`Parker::settle`].
     pub fn settle(&self) -> bool {
         self.thread.settle()
     }
@@ -123,7 +124,7 @@ impl<K: Clock + 'static, G: WheelGeometry> ShardDriver<K, G> {
 
 impl<K: Clock + 'static, G: WheelGeometry> Drop for ShardDriver<K, G> {
     fn drop(&mut self) {
-        // If a second driver has set its own alarm and clock, those are kept.
+        // If a second driver has set another alarm and clock, the shard keeps them.
         let _ = self.shards.shard(self.shard).map(|shard| shard.take_away(&self.alarm, &self.clock));
     }
 }

@@ -11,28 +11,28 @@ use crate::sync::{lock, this_thread};
 pub(super) const BUSY: &str =
     "the shard is being advanced already: leave it to that pass, or try again after it";
 
-/// The error that a pass over the shard is in progress, on another thread or in the caller's own
-/// callback.
+/// The error that a pass over the shard is already in progress, either on another thread or around
+/// the callback that makes the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Busy;
 
 error_texts! { Busy: Self => BUSY }
 
-/// The state of a pass in progress. A panic drops it, and the shard stays usable: the drop ends the
-/// callback, and the next advance fires the other due timers.
+/// The state of a pass in progress. If a callback panics, the drop of this value ends the callback.
+/// The shard stays usable, and the next advance fires the other due timers.
 struct Pass<'a, G: WheelGeometry> {
     base: &'a Base<G>,
     shard: usize,
     now: Tick,
-    /// The timer that fires now. The shard refers to it as the running timer, so it must stay
-    /// alive.
+    /// The timer that fires now. The shard has a pointer to it as its running timer, so it must
+    /// stay alive.
     current: Option<SharedTimer<G>>,
-    /// The timer that fired before. If this is its last handle, dropping the callback runs user
-    /// code. Therefore the handle is dropped with no lock held, and not between taking a timer and
-    /// running its callback.
+    /// The timer that fired last. If this is its last handle, dropping the handle drops the
+    /// callback, which runs user code. Therefore the handle is dropped with no lock held, and never
+    /// between taking a timer and running its callback.
     previous: Option<SharedTimer<G>>,
-    /// Whether a callback runs, with no lock held. Only in this case must the drop after a panic
-    /// end a callback.
+    /// Whether a callback is running, with no lock held. Only in this case, the drop of this value
+    /// ends a callback.
     unlocked: bool,
 }
 
@@ -59,8 +59,8 @@ impl<G: WheelGeometry> Drop for Pass<'_, G> {
 
 /// Advances the clock of a shard and fires due timers. It fires or moves at most `budget` timers.
 ///
-/// The time of the pass is fixed. Arms during the pass can advance the clock further, and timers
-/// that become due by that are left to the next pass.
+/// The time of the pass is fixed. Arms during the pass can advance the shard's clock further.
+/// Timers that become due at such a later time are left to the next pass.
 pub(super) fn advance<G: WheelGeometry>(
     base: &Base<G>,
     shard: usize,
@@ -76,9 +76,9 @@ pub(super) fn advance<G: WheelGeometry>(
     let (mut left, mut delivered) = (budget, 0);
     let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
     let thread = this_thread();
-    // No tick follows `Tick::MAX`, so timers that are armed during such a pass cannot be left to a
-    // later tick. Therefore at `Tick::MAX` a pass fires at most as many timers as were pending when
-    // it began.
+    // No tick follows `Tick::MAX`, so timers that are armed during a pass at that tick cannot be
+    // left to a later tick. Therefore at `Tick::MAX` a pass fires at most as many timers as were
+    // pending when it began.
     let most = if now == Tick::MAX { state.len() } else { usize::MAX };
     while delivered < most
         && let Some(taken) = state.take(now, &mut left, thread)

@@ -8,19 +8,21 @@ use tickwright_core::{HeadChange, Span, Tick};
 
 use super::word::PARKED;
 
-/// The geometry of Linux's timer wheel, and the default. It has 9 levels of 64 buckets, and the
-/// buckets of each level are 8 times as wide as those of the level below.
+/// The geometry of Linux's timer wheel, and the default. It has 9 levels of 64 buckets. The buckets
+/// of each level are 8 times as wide as the buckets of the next finer level.
 pub type Linux = Geometry<64, 3, 9>;
 
 /// The geometry of a shard's wheels. It is a [`Geometry`] with at most 15 levels.
 ///
-/// The trait is sealed. It exists so that one type parameter stands for the three numbers.
+/// The trait is sealed. It exists so that the types of shards have one type parameter instead of
+/// three numbers.
 pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed {
-    /// The wheel over handles of type `P`.
+    /// The wheel of this geometry for handles of type `P`.
     #[doc(hidden)]
     type Wheel<P: Handle>: Discipline<P>;
 
-    /// Compile-time check: fails to compile if the word has too few bits for a level.
+    /// A compile-time check. It does not compile if the word has too few bits for the number of
+    /// levels.
     #[doc(hidden)]
     const FITS_THE_WORD: ();
 
@@ -28,12 +30,12 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     #[doc(hidden)]
     const TOP: u8;
 
-    /// Returns the least delay that is inserted at `level`.
+    /// Returns the smallest delay with which a timer is inserted at `level`.
     #[doc(hidden)]
     fn start(level: u8) -> Span;
 
-    /// Returns whether two deadlines have the same bucket at `level`: the same granule, not only
-    /// the same index.
+    /// Returns whether two deadlines belong to the same turn of the same bucket at `level`, and not
+    /// only to buckets with the same index.
     #[doc(hidden)]
     fn same_bucket(a: Tick, b: Tick, level: u8) -> bool;
 
@@ -43,8 +45,8 @@ pub trait WheelGeometry: Debug + Send + Sync + Sized + 'static + sealed::Sealed 
     fn level<P: Handle>(wheel: &Self::Wheel<P>, nodes: &impl Nodes<P, RecordOf<Self, P>>, p: P)
     -> Option<u8>;
 
-    /// Like `insert`, but a deadline that has passed expires at the next tick, and not in the
-    /// current pass.
+    /// Like `insert`, but a timer whose deadline has passed expires at the next tick, and not in
+    /// the current pass.
     #[doc(hidden)]
     fn insert_behind<P: Handle>(
         wheel: &mut Self::Wheel<P>,

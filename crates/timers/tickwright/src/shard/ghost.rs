@@ -1,8 +1,10 @@
-//! A shadow of each timer for the loom models. The shadow has the state that the timer should have.
+//! A shadow of each timer for the loom models: a second record of the state that the timer should
+//! have.
 //!
-//! The shard calls the shadow at each point where an operation takes effect. The shadow takes the
-//! same step, compares the states, and records the first error. The shadow is outside of the
-//! model's memory, so it hides no race. Without `cfg(loom)` it has no size and no code.
+//! The shard calls the shadow at each point where an operation takes effect. The shadow makes the
+//! same change, compares its state with the timer's state, and records the first error. The shadow
+//! is not in memory that the model tracks, so it does not order the threads and cannot hide a race.
+//! Without `cfg(loom)` it has no size and no code.
 
 #[cfg(loom)]
 use std::sync::{Mutex, PoisonError};
@@ -19,8 +21,8 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// Records the first error. It does not panic, so that the schedule ends normally, and the
-    /// model then checks for the error.
+    /// Records `complaint` if `right` is false and there was no error before. It does not panic, so
+    /// that the schedule ends normally and the model can check for the error afterwards.
     fn require(&mut self, right: bool, complaint: &str) {
         if !right && self.complaint.is_none() {
             self.complaint = Some(complaint.into());
@@ -32,7 +34,7 @@ impl Shadow {
 pub(crate) struct Ghost(#[cfg(loom)] Mutex<Shadow>);
 
 impl Ghost {
-    /// In a model, takes one step of the shadow.
+    /// In a model, calls `step` with the shadow.
     #[cfg(loom)]
     fn follow<R>(&self, step: impl FnOnce(&mut Shadow) -> R) -> R {
         step(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -54,7 +56,7 @@ impl Ghost {
         });
     }
 
-    /// Notes that an arming call has found the timer pending, and has left it as it is.
+    /// Notes that an arming call has found the timer pending, and has not changed it.
     #[inline]
     pub(crate) fn kept(&self) {
         self.follow(|shadow| {
@@ -91,7 +93,8 @@ impl Ghost {
         });
     }
 
-    /// Returns the deadline for which the timer should be pending, or the first error.
+    /// Returns the deadline for which the timer should be pending, or `None` if it should not be
+    /// pending, or the first error.
     #[cfg(loom)]
     pub(crate) fn verdict(&self) -> Result<Option<Tick>, String> {
         self.follow(|shadow| shadow.complaint.clone().map_or(Ok(shadow.deadline), Err))

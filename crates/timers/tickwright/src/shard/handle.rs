@@ -1,4 +1,4 @@
-//! The public view of one shard.
+//! The public handle of one shard.
 
 use core::fmt;
 use std::sync::Weak;
@@ -13,17 +13,18 @@ use super::results::NO_SUCH_SHARD;
 use crate::sync::{Arc, Ordering, lock};
 use crate::time::{Alarm, Clock, Ticks};
 
-/// The error that there is no shard with that number.
+/// The error that no shard has the requested number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoSuchShard;
 
 error_texts! { NoSuchShard: Self => NO_SUCH_SHARD }
 
-/// Why a shard was not drained. Nothing has changed in that case.
+/// The reason why a shard was not drained. In this case nothing is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DrainError {
-    /// A pass over the shard is in progress, on another thread or in the caller's own callback.
+    /// A pass over the shard is already in progress, either on another thread or around the
+    /// callback that makes the call.
     Busy,
     /// There is no shard with the target's number.
     NoSuchShard,
@@ -31,8 +32,7 @@ pub enum DrainError {
 
 error_texts! { DrainError: Self::Busy => BUSY, Self::NoSuchShard => NO_SUCH_SHARD }
 
-/// One of the shards of a [`Shards`](super::Shards): [`Shards::shard`](super::Shards::shard)
-/// returns it.
+/// One shard of a [`Shards`](super::Shards). [`Shards::shard`](super::Shards::shard) returns it.
 pub struct Shard<'a, G: WheelGeometry = Linux> {
     set: &'a Arc<Set<G>>,
     base: &'a Base<G>,
@@ -55,16 +55,16 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// which also holds the callback.
     ///
     /// The callback runs on the thread that advances the shard, with no lock held. The callback of
-    /// one timer never runs twice at the same time. It can do anything with any timer, including
-    /// its own, except wait for its own end.
+    /// one timer never runs twice at the same time. The callback can do anything with any timer,
+    /// including its own timer, except wait for its own end.
     #[must_use]
     pub fn timer(&self, callback: impl Fn(&SharedFiring<'_, G>) + Send + Sync + 'static) -> SharedTimer<G> {
         SharedTimer::new(self.set, self.number, false, callback)
     }
 
-    /// Creates a timer that wakes no driver: [`next_wake`](Self::next_wake) and
-    /// [`next_expiry`](Self::next_expiry) ignore it. The timer fires when the shard is advanced for
-    /// another reason.
+    /// Creates a timer that wakes no driver, because [`next_wake`](Self::next_wake) and
+    /// [`next_expiry`](Self::next_expiry) ignore it. If the timer is due, it fires when the shard
+    /// is next advanced for another reason.
     #[must_use]
     pub fn deferrable_timer(
         &self,
@@ -73,22 +73,22 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         SharedTimer::new(self.set, self.number, true, callback)
     }
 
-    /// Advances the clock to tick `now` (never back), and runs the callbacks of due timers on this
-    /// thread, with no lock held. Returns the number of fired timers.
+    /// Advances the clock to tick `now`, unless it is already later, and runs the callbacks of due
+    /// timers on this thread, with no lock held. Returns the number of fired timers.
     ///
-    /// A timer that a callback arms for the past fires at the next tick. A panic of a callback
-    /// propagates to the caller. The shard stays consistent, and the next advance fires the other
-    /// due timers.
+    /// If a callback arms a timer for a tick that has passed, the timer fires at the next tick. If
+    /// a callback panics, the panic propagates to the caller. The shard stays consistent, and the
+    /// next advance fires the other due timers.
     ///
     /// # Errors
     /// [`Busy`] while another pass over this shard is in progress. In this case the clock is not
-    /// moved.
+    /// advanced.
     pub fn advance(&self, now: Tick) -> Result<usize, Busy> {
         self.advance_within(now, usize::MAX).map(|advance| advance.delivered)
     }
 
-    /// Like [`advance`](Self::advance), but stops after `budget` timers were fired or moved inside
-    /// the wheels.
+    /// Like [`advance`](Self::advance), but stops when the number of timers fired plus the number
+    /// of timers moved inside the wheels reaches `budget`.
     ///
     /// # Errors
     /// [`Busy`], as for [`advance`](Self::advance).
@@ -96,18 +96,20 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         expire::advance(self.base, self.number(), now, budget)
     }
 
-    /// Returns the shard's clock in its ticks, as it was a moment ago.
+    /// Returns the shard's time in ticks, as it was a moment ago.
     #[must_use]
     pub fn now(&self) -> Tick {
         self.base.clock.load(Ordering::Relaxed)
     }
 
-    /// Returns the tick at which to advance: a lower bound of [`next_expiry`](Self::next_expiry),
-    /// in O(levels). `None` if no timer that wakes a driver is pending.
+    /// Returns the tick at which the shard must next be advanced, in O(levels). The tick is not
+    /// later than [`next_expiry`](Self::next_expiry). Returns `None` if no timer that wakes a
+    /// driver is pending.
     ///
-    /// It depends only on the ends of buckets, so a re-arm that keeps its bucket does not change
-    /// it. Another thread can arm a timer for an earlier tick at any time. Therefore a loop that
-    /// sleeps must set an [alarm](Self::set_alarm), and this value is only for reports and tests.
+    /// The result depends only on the ends of buckets, so a re-arm in the same bucket does not
+    /// change it. Another thread can arm a timer for an earlier tick at any time. Therefore a loop
+    /// that sleeps must set an [alarm](Self::set_alarm), and this value is only for reports and
+    /// tests.
     #[must_use]
     pub fn next_wake(&self) -> Option<Tick> {
         lock(&self.base.state).next_wake()
@@ -120,35 +122,36 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         lock(&self.base.state).next_expiry()
     }
 
-    /// Returns the number of pending timers, deferrable ones included.
+    /// Returns the number of pending timers, including deferrable timers.
     #[must_use]
     pub fn pending(&self) -> usize {
         lock(&self.base.state).len()
     }
 
     /// Sets the alarm that goes off when the shard must be advanced. `None` means no alarm. The
-    /// shard sets the alarm to the instant at which a tick begins. [`set_clock`](Self::set_clock)
-    /// sets the length of a tick.
+    /// shard sets the alarm to the instant at which the tick of the next wake-up begins.
+    /// [`set_clock`](Self::set_clock) sets the length of a tick.
     ///
     /// The shard sets the alarm at once, after every advance, and whenever the next wake-up becomes
     /// earlier than the alarm. The alarm is therefore never later than the first expiry, and a
     /// thread that waits at the alarm need not poll. Deferrable timers never set the alarm.
     ///
     /// The shard sets the alarm under its own lock, so the alarm must not wait, panic or call the
-    /// shards. A re-arm that keeps its bucket never sets the alarm, because wake-ups are the ends
-    /// of buckets. Without an alarm the locked paths cost one more branch. The previous alarm is
-    /// dropped, and stays set to its time.
+    /// shards. A re-arm in the same bucket never sets the alarm, because wake-ups are at the ends
+    /// of buckets. If there is no alarm, the check for an alarm costs each locked path one branch.
+    /// `set_alarm` drops the previous alarm without changing the time to which it was set.
     pub fn set_alarm(&self, alarm: Option<Arc<dyn Alarm>>) {
         let mut state = lock(&self.base.state);
         let before = core::mem::replace(&mut state.outside.alarm, alarm);
         state.set_alarm();
         drop(state);
-        // Dropped with no lock held: the drop may run the caller's code.
+        // The previous alarm is dropped with no lock held, because the drop can run the caller's
+        // code.
         drop(before);
     }
 
     /// Sets the clock that the shard reads whenever a timer is armed, and the length of the shard's
-    /// tick. A re-arm without the lock reads the clock only if it is a
+    /// tick. A re-arm can read the clock without the lock only if the clock is a
     /// [`SystemClock`](crate::time::SystemClock). Without a clock, the shard's time is the time of
     /// its last advance.
     ///
@@ -158,12 +161,12 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
     /// their deadlines in ticks, so use the same length for all shards. If a
     /// [`ShardDriver`](crate::shard::ShardDriver) drives the shard, leave the clock to the driver.
     ///
-    /// A shard needs a clock if its driver sleeps until a timer is due. The shard chooses a bucket
-    /// by the delay from its own time. If this time had stood still for an hour, a timer for the
-    /// next millisecond would get the bucket of a delay of one hour, which is minutes wide. No
-    /// timer is early with or without a clock. A program that sets no clock must call
-    /// [`advance_within`](Self::advance_within) with its time and a budget of 0 before it arms a
-    /// timer. That call moves the shard's time, and fires nothing.
+    /// A shard needs a clock if its driver sleeps until a timer is due. The shard chooses a timer's
+    /// bucket by the delay from the shard's time to the deadline. If the shard's time had not
+    /// advanced for an hour, a timer for the next millisecond would get the bucket for a delay of
+    /// one hour, which is minutes wide. No timer is early with or without a clock. A program that
+    /// sets no clock must call [`advance_within`](Self::advance_within) with its time and a budget
+    /// of 0 before it arms a timer. That call moves the shard's time, and fires nothing.
     ///
     /// The shard can read the clock under its own lock, so the clock must not call the shards.
     pub fn set_clock(&self, clock: Arc<dyn Clock>, ticks: Ticks) {
@@ -186,7 +189,8 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         let before = state.outside.clock.take();
         state.publish_clock(self.base);
         drop(state);
-        // Dropped with no lock held: the drop may run the caller's code.
+        // The previous clock is dropped with no lock held, because the drop can run the caller's
+        // code.
         drop(before);
     }
 
@@ -198,15 +202,15 @@ impl<'a, G: WheelGeometry> Shard<'a, G> {
         let clock = outside.clock.take_if(|set| Weak::ptr_eq(&Arc::downgrade(set), clock));
         state.publish_clock(self.base);
         drop(state);
-        // Dropped with no lock held, because the drops can run the caller's code.
+        // Both are dropped with no lock held, because the drops can run the caller's code.
         drop((alarm, clock));
     }
 
     /// Moves every pending timer to shard number `target`. The timers keep their deadlines. Returns
-    /// the number of moved timers.
+    /// how many timers were moved.
     ///
-    /// It is for a shard that no thread will advance again. Idle timers stay, and so do timers that
-    /// are armed on this shard later. Takes O(timers), with both locks held.
+    /// Call this for a shard that no thread will advance again. It does not move idle timers, and
+    /// timers can still be armed on this shard later. Takes O(timers), with both locks held.
     ///
     /// # Errors
     /// [`DrainError::Busy`] while a pass over this shard is in progress.

@@ -35,10 +35,10 @@ pub(super) struct Set<G: WheelGeometry> {
 /// clock of another shard.
 #[repr(align(128))]
 pub(super) struct Base<G: WheelGeometry> {
-    /// The time of the last advance or arm under the lock, for unlocked readers. It can be stale,
-    /// because only lateness depends on it.
+    /// The shard's time at its last advance or its last arm under the lock, for readers without the
+    /// lock. It is allowed to be stale, because only the lateness of timers depends on it.
     pub(super) clock: AtomicU64,
-    /// The clock, for unlocked readers.
+    /// The shard's clock, for readers without the lock.
     pub(super) clock_word: ClockWord,
     pub(super) state: Slot<Locked<G>>,
     /// Notified when a callback has ended.
@@ -61,6 +61,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     waiters: Waiters,
     /// Whether the owner has dropped the shards.
     pub(super) closed: bool,
+    /// Its field `locks` counts second locks only: the columns count each call and its first lock.
     pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
 }
@@ -71,13 +72,13 @@ impl<G: WheelGeometry> AsMut<Waiters> for Locked<G> {
     }
 }
 
-/// The clock that a shard reads, the alarm that it sets, and the length of its tick for both.
+/// The clock that a shard reads, the alarm that it sets, and the length of its tick.
 pub(super) struct Outside {
     pub(super) clock: Option<Arc<dyn Clock>>,
     pub(super) alarm: Option<Arc<dyn Alarm>>,
     pub(super) ticks: Ticks,
-    /// The tick to which the alarm was last set. It is at most the next expiry, unless a pass is in
-    /// progress.
+    /// The tick to which the alarm was last set. It is not later than the next expiry, unless a
+    /// pass is in progress.
     at: Option<Tick>,
 }
 
@@ -85,8 +86,8 @@ impl Outside {
     /// No clock and no alarm. A tick is 1 ns.
     pub(super) const NONE: Self = Self { clock: None, alarm: None, ticks: Ticks::NANOSECOND, at: None };
 
-    /// Returns the instant at which a tick begins, or `None` if the clock ends before that tick, so
-    /// that an alarm for it would never go off.
+    /// Returns the instant at which a tick begins. Returns `None` if that instant is beyond the
+    /// clock's range, so that an alarm for it would never go off.
     fn start(&self, tick: Tick) -> Option<Instant> {
         let at = self.ticks.start(tick);
         (self.ticks.now(at) == tick).then_some(at)
@@ -96,8 +97,8 @@ impl Outside {
 /// The function that a timer calls when it fires.
 ///
 /// It runs on the thread that advances the shard, with no lock held. The function of one timer
-/// never runs twice at the same time. It can do anything with any timer, including its own, except
-/// wait for its own end.
+/// never runs twice at the same time. The callback can do anything with any timer, including its
+/// own timer, except wait for its own end.
 pub(super) type Callback<G> = dyn Fn(&SharedFiring<'_, G>) + Send + Sync;
 
 /// The argument of a callback: the timer, and the times of this firing in ticks of its shard.
@@ -119,25 +120,25 @@ pub struct SharedTimer<G: WheelGeometry = Linux> {
     pub(super) node: Arc<Node<G>>,
 }
 
-/// The target of a handle: the word, the fields that only the holder of the shard's lock may touch,
-/// and the callback.
+/// The data of a timer, to which handles point: the word, the fields that only the holder of the
+/// shard's lock can access, and the callback.
 pub(super) struct Node<G: WheelGeometry, C: ?Sized = Callback<G>> {
     /// See [`Word`](super::word::Word).
     pub(super) word: AtomicU64,
-    /// The number of its shard. A thread writes it under two locks: the lock of the shard that the
-    /// timer leaves, and the lock of the shard that it enters.
+    /// The number of the timer's shard. A thread writes it under two locks: the lock of the shard
+    /// that the timer leaves, and the lock of the shard that the timer enters.
     pub(super) shard: AtomicU32,
     pub(super) deferrable: bool,
     /// A shadow of the timer for the loom models. Without `cfg(loom)` it has no size and no code.
     pub(super) ghost: Ghost,
     pub(super) set: Arc<Set<G>>,
-    /// The wheel's record. Only the holder of the lock of the shard whose wheel contains the node
-    /// accesses it.
+    /// The wheel's record. A thread accesses it only while it holds the lock of the shard whose
+    /// wheel contains the node.
     pub(super) record: Cell<RecordOf<G>>,
     pub(super) callback: C,
 }
 
-// Together with the two counts of its `Arc`: 88 bytes and the callback.
+// Together with the two counts of its `Arc`, a timer takes 88 bytes, plus its callback.
 #[cfg(all(target_pointer_width = "64", not(loom)))]
 const _: () = assert!(size_of::<Node<Linux, ()>>() == 72);
 
@@ -154,12 +155,12 @@ unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Sync for Node<G, C> {}
 // 3. everything else in the node is `Send`.
 unsafe impl<G: WheelGeometry, C: Send + Sync + ?Sized> Send for Node<G, C> {}
 
-/// A node as the wheels see it. A link is created from a counted reference, and a shard keeps a
-/// count for each link in its wheels.
+/// A pointer to a node, which the wheels use as their handle. A link is created from a counted
+/// reference, and a shard owns one count for each link in its wheels.
 pub(super) struct Link<G: WheelGeometry>(NonNull<Node<G>>);
 
 impl<G: WheelGeometry> Link<G> {
-    /// Creates a link to a node. The link holds no count.
+    /// Creates a link to a node, without adding a count.
     pub(super) fn of(node: &Arc<Node<G>>) -> Self {
         // The pointer comes from the counted reference, not from a borrow of the node. The counts
         // lie before the node, and `from_raw` must reach them.
@@ -266,8 +267,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Returns the counted reference that this shard held for a timer, which has left the shard's
-    /// wheels.
+    /// Returns the counted reference that this shard held for a timer. The timer has left the
+    /// shard's wheels.
     pub(super) fn release(p: Link<G>) -> SharedTimer<G> {
         // SAFETY: 1. `Link::retain` set the count aside when the node was linked, from a counted
         // reference of this very type. 2. The count is given back once, since the node is in no

@@ -1,34 +1,34 @@
 //! Arming: first the rule and the path without the lock, then the path under the lock.
 //!
-//! A re-arm that keeps its bucket is one compare-exchange of the timer's [word](super::word). Every
-//! other re-arm takes the lock of the shard. `proof.rs` has the proof; the numbers (1), (2) and
-//! (3) below are those of its table.
+//! A re-arm in the same bucket is one compare-exchange of the timer's [word](super::word). Every
+//! other re-arm takes the lock of the shard. `proof.rs` has the proof. The numbers (1), (2) and (3)
+//! below refer to the table of transitions there.
 
 use core::ops::ControlFlow;
 
 use tickwright_core::Tick;
 
 use super::geometry::WheelGeometry;
-use super::node::{Base, Held, Link, Set, SharedTimer};
+use super::node::{Base, Held, Link, SharedTimer};
 use super::results::{ArmError, Was};
 use super::word::{DEADLINES, State, Word};
 use crate::sync::Ordering;
 
-/// The timers that a call arms.
+/// The kinds of arming call. They differ in which timers they arm.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arm {
-    /// Only a timer that is not pending.
+    /// Arms only a timer that is not pending.
     Add,
-    /// Any timer, pending or not.
+    /// Arms any timer, pending or not.
     Modify,
-    /// Only a timer that is pending.
+    /// Arms only a timer that is pending.
     PendingOnly,
-    /// A timer that is not pending, or is pending for a later deadline.
+    /// Arms a timer that is not pending, or that is pending for a later deadline.
     Reduce,
 }
 
-/// Returns whether a timer that is armed at `level` for `current` can stay in its bucket for
-/// `deadline`. The rule has three conditions:
+/// Returns whether a timer that is pending at `level` with the deadline `current` can stay in its
+/// bucket if its deadline becomes `deadline`. The rule has three conditions:
 ///
 /// 1. Both deadlines have the same bucket at that level. This condition needs no clock.
 /// 2. The word can hold the deadline.
@@ -38,10 +38,10 @@ pub(super) enum Arm {
 /// Condition 3 can also fail for the current deadline, because time has passed since the timer was
 /// armed.
 ///
-/// An example in Linux's geometry: a timer at level 2 for 1000 can stay for 1003, because both
-/// deadlines are in the bucket that ends at 1024. The timer cannot stay for 1024, which is in the
-/// next bucket. At tick 1001 a timer that is re-armed for tick 1003 cannot stay either, because a
-/// delay of 2 belongs to level 0.
+/// An example in Linux's geometry: a timer at level 2 with the deadline 1000 can stay in its bucket
+/// for the deadline 1003, because the bucket that ends at 1024 covers both. It cannot stay for the
+/// deadline 1024, which belongs to the next bucket. If it is re-armed for 1003 at tick 1001, it
+/// cannot stay either, because a delay of 2 belongs to level 0.
 #[inline]
 fn fits<G: WheelGeometry>(
     current: Tick,
@@ -54,16 +54,17 @@ fn fits<G: WheelGeometry>(
         && is_fine::<G>(level, deadline, is_at_most)
 }
 
-/// Returns condition 3 of the rule.
+/// Returns whether condition 3 of the rule holds.
 #[inline]
 fn is_fine<G: WheelGeometry>(level: u8, deadline: Tick, is_at_most: impl FnOnce(Tick) -> bool) -> bool {
     level == 0 || deadline.checked_sub(G::start(level)).is_some_and(is_at_most)
 }
 
 impl<G: WheelGeometry> Base<G> {
-    /// Returns whether the time is tick `latest` or earlier, without the lock. The time is `now`,
-    /// if the caller knows it, or else the time of the shard's clock. It is at least the shard's
-    /// published time. If only the holder of the lock can read the clock, the result is `false`.
+    /// Returns whether the current tick is `latest` or earlier. The caller does not hold the lock.
+    /// The current tick is `now` if that is given, and otherwise the tick of the shard's clock, but
+    /// never less than the shard's published time. If only the holder of the lock can read the
+    /// clock, the result is `false`.
     #[inline]
     fn is_at_most(&self, latest: Tick, now: Option<Tick>) -> bool {
         self.clock.load(Ordering::Relaxed) <= latest
@@ -75,29 +76,27 @@ impl<G: WheelGeometry> Base<G> {
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// Arms the timer on its own shard. `now` is the time, if the caller knows it.
+    /// Arms the timer on its own shard. `now` is the current tick, if the caller knows it.
     #[inline]
     pub(super) fn arm(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<Was, ArmError> {
-        match self.arm_unlocked(how, deadline, now) {
-            Ok(()) => Ok(Was::Pending),
-            Err(lost_race) => self.arm_locked(how, deadline, None, lost_race),
+        if self.arm_unlocked(how, deadline, now) {
+            Ok(Was::Pending)
+        } else {
+            self.arm_locked(how, deadline, None)
         }
     }
 
-    /// (1): writes the word if the word's old value allows it. It does not wait for other threads.
-    ///
-    /// # Errors
-    /// `Err` means that the caller must take the lock. `true` means that the call lost a
-    /// compare-exchange before.
+    /// Transition (1): writes the word if the word's old value allows it. It does not wait for
+    /// other threads. Returns `false` if the caller must take the lock.
     #[inline]
-    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> Result<(), bool> {
+    fn arm_unlocked(&self, how: Arm, deadline: Tick, now: Option<Tick>) -> bool {
         let node = &*self.node;
         let mut seen = self.word();
         let mut lost_race = false;
         for _ in 0..2 {
             let Some(next) = self.admitted(how, seen, deadline, now) else { break };
-            // Release, and an exchange even if the word stays the same, because the callback must
-            // see what the caller wrote before the re-arm.
+            // The ordering is Release, and the exchange is made even if the word stays the same,
+            // because the callback must see what the caller wrote before the re-arm.
             match node.word.compare_exchange(seen.0, next.0, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => {
                     if next == seen && seen.deadline() != deadline {
@@ -107,15 +106,19 @@ impl<G: WheelGeometry> SharedTimer<G> {
                         node.ghost.armed(deadline, true);
                         node.set.stripes.count_match();
                     }
-                    return Ok(());
+                    return true;
                 }
                 Err(now) => (seen, lost_race) = (Word(now), true),
             }
         }
-        Err(lost_race)
+        if lost_race {
+            node.set.stripes.count_lost_race();
+        }
+        false
     }
 
-    /// Returns the word that (1) can write in place of `seen`, or `None` if the lock is needed.
+    /// Returns the word with which transition (1) can replace `seen`, or `None` if the lock is
+    /// needed.
     #[inline]
     fn admitted(&self, how: Arm, seen: Word, deadline: Tick, now: Option<Tick>) -> Option<Word> {
         let (current, level) = seen.whole()?;
@@ -126,10 +129,10 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 }
 
-// Under the lock.
+// Arming under the lock.
 
-/// The outcome of a call under the lock, which selects the column of the statistics, and the
-/// result.
+/// The outcome of a call under the lock. It determines the call's result, and which field of the
+/// statistics is incremented.
 enum Outcome {
     Matched,
     Requeued,
@@ -140,24 +143,20 @@ enum Outcome {
 }
 
 impl<G: WheelGeometry> SharedTimer<G> {
-    /// (2) and (3): arms under the lock of the timer's shard, and under that of the target.
+    /// Transitions (2) and (3): arms the timer under the lock of its shard, and also under the lock
+    /// of the target shard if there is one.
     #[cold]
     #[inline(never)]
-    pub(super) fn arm_locked(
-        &self,
-        how: Arm,
-        deadline: Tick,
-        target: Option<u32>,
-        lost_race: bool,
-    ) -> Result<Was, ArmError> {
+    pub(super) fn arm_locked(&self, how: Arm, deadline: Tick, target: Option<u32>) -> Result<Was, ArmError> {
         let mut held = self.node.set.lock_timer(&self.node, target);
-        held.read_clock(&self.node.set);
+        held.home.read_clock(held.base);
+        if let Some((target, away)) = &mut held.away {
+            away.read_clock(&self.node.set.bases[*target as usize]);
+            held.home.statistics.locks += 1;
+        }
         let outcome = self.arm_held(&mut held, how, deadline);
         let inserted = matches!(outcome, Outcome::Requeued | Outcome::Started);
-        let locks = 1 + u64::from(held.away.is_some());
         let statistics = &mut held.home.statistics;
-        statistics.locks += locks;
-        statistics.lost_races += u64::from(lost_race);
         let (column, answer) = match outcome {
             Outcome::Matched => (&mut statistics.matched, Ok(Was::Pending)),
             Outcome::Requeued => (&mut statistics.requeued, Ok(Was::Pending)),
@@ -167,9 +166,10 @@ impl<G: WheelGeometry> SharedTimer<G> {
             Outcome::Refused(why) => (&mut statistics.refused, Err(why)),
         };
         *column += 1;
-        // An alarm is the caller's code. It runs last, when words and wheels are consistent.
+        // An alarm is user code, so it is called last, when words and wheels are consistent.
         if inserted {
-            // A reduce may have kept an earlier deadline.
+            // A reduce can have kept an earlier deadline, so the alarm is set as for the earliest
+            // possible deadline.
             held.set_alarm_earlier(if how == Arm::Reduce { 0 } else { deadline });
         }
         answer
@@ -178,7 +178,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
     fn arm_held(&self, held: &mut Held<'_, G>, how: Arm, deadline: Tick) -> Outcome {
         let node = &self.node;
         // Only the holder of this lock changes the state. Other threads can change the deadline
-        // until the word is exchanged.
+        // until this thread exchanges the word.
         let word = self.word();
         match word.state() {
             State::Dead => return Outcome::Refused(ArmError::ShutDown),
@@ -204,8 +204,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         let p = Link::of(node);
         held.home.remove(p);
         let next = held.insert(self, p, deadline);
-        // This is an exchange and not a store, so that it comes after the earlier re-arms in the
-        // word's modification order, and passes on what they published.
+        // This is an exchange and not a store, so that it continues the release sequence of earlier
+        // unlocked re-arms, and a later take also sees what those threads wrote.
         node.word.swap(next.0, Ordering::Relaxed);
         if how != Arm::Reduce {
             node.ghost.armed(deadline, true);
@@ -213,11 +213,12 @@ impl<G: WheelGeometry> SharedTimer<G> {
         Outcome::Requeued
     }
 
-    /// (3): parks the word of a pending timer. If the timer must be inserted again, returns the
-    /// earlier one of `deadline` and the timer's deadline. Otherwise returns the outcome.
+    /// Transition (3): parks the word of a pending timer. If the timer must be inserted again,
+    /// returns the earlier one of `deadline` and the timer's old deadline. Otherwise returns the
+    /// outcome.
     ///
-    /// Only the holder of the lock writes a parked word. Before the write, an unlocked re-arm can
-    /// come in between, and its deadline can be the earlier one.
+    /// Only the holder of the lock writes a parked word. Until the word is parked, an unlocked
+    /// re-arm can still set another deadline, which can be earlier than `deadline`.
     #[inline(never)]
     fn reduce_parked(&self, held: &Held<'_, G>, deadline: Tick) -> ControlFlow<Outcome, Tick> {
         let node = &self.node;
@@ -232,13 +233,14 @@ impl<G: WheelGeometry> SharedTimer<G> {
         }
         let is_at_most = |latest| held.home.now <= latest;
         let next = match before.whole() {
-            // The timer keeps its place in the pass, because a reduce must not make it later. At
-            // level 0 the unlocked path admits no other deadline.
+            // The timer is due, and stays in its bucket, because a reduce must not make it later.
+            // With level 0 in the word, the unlocked path admits no other deadline.
             _ if held.home.is_due(node) => Word::pending(deadline, 0),
             Some((_, level)) if fits::<G>(current, level, deadline, is_at_most) => {
                 Word::pending(deadline, level)
             }
-            // No bucket is wider than the buckets of the last level.
+            // The word does not have the timer's level, so the last level, which has the widest
+            // buckets, is assumed.
             None if !is_earlier && is_fine::<G>(G::TOP, deadline, is_at_most) => before,
             _ => return ControlFlow::Continue(deadline),
         };
@@ -252,13 +254,6 @@ impl<G: WheelGeometry> Held<'_, G> {
         self.home.closed || self.away.as_ref().is_some_and(|(_, away)| away.closed)
     }
 
-    fn read_clock(&mut self, set: &Set<G>) {
-        self.home.read_clock(self.base);
-        if let Some((target, away)) = &mut self.away {
-            away.read_clock(&set.bases[*target as usize]);
-        }
-    }
-
     fn set_alarm_earlier(&mut self, deadline: Tick) {
         self.home.set_alarm_earlier(deadline);
         if let Some((_, away)) = &mut self.away {
@@ -267,15 +262,19 @@ impl<G: WheelGeometry> Held<'_, G> {
     }
 
     /// Inserts a timer that is in no wheel. It is inserted on the target shard, unless its callback
-    /// is running. In that case the timer stays on the callback's shard.
+    /// is running. In that case it stays on the shard where the callback runs.
     fn insert(&mut self, timer: &SharedTimer<G>, p: Link<G>, deadline: Tick) -> Word {
         let node = &timer.node;
-        match &mut self.away {
+        let shard = match &mut self.away {
             Some((target, shard)) if self.home.runs(node).is_none() => {
                 node.shard.store(*target, Ordering::Relaxed);
-                shard.insert(node, p, deadline)
+                shard
             }
-            _ => self.home.insert(node, p, deadline),
-        }
+            _ => &mut self.home,
+        };
+        let delay = deadline.saturating_sub(shard.now);
+        let delay_ns = delay.saturating_mul(shard.outside.ticks.nanoseconds());
+        shard.statistics.delays.note(delay_ns);
+        shard.insert(node, p, deadline)
     }
 }

@@ -15,14 +15,14 @@ pub enum Was {
 }
 
 impl Was {
-    /// Returns whether it was [`Pending`](Self::Pending).
+    /// Returns whether this is [`Pending`](Self::Pending).
     #[must_use]
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Pending)
     }
 }
 
-/// Why a timer was not armed. Nothing has changed in that case.
+/// The reason why a timer was not armed. In this case nothing is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArmError {
@@ -32,7 +32,7 @@ pub enum ArmError {
     ShutDown,
     /// The [`Shards`](super::Shards) that created the timer were dropped.
     ShardsGone,
-    /// There is no shard with that number.
+    /// There is no shard with the given number.
     NoSuchShard,
 }
 

@@ -1,33 +1,41 @@
-//! Counts of what the arming calls have done.
+//! Counts of the arming calls by their outcome.
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts of what the arming calls have done. The calls are `add`, `modify`, `modify_pending`,
-/// `reduce`, and their forms that name a shard.
+use crate::time::DelayCounts;
+
+/// Counts of the arming calls by their outcome. The arming calls are `add`, `modify`,
+/// `modify_pending`, `reduce`, and their variants with a shard or a time as argument.
 ///
-/// Each call on an existing shard counts in exactly one of the first five fields. If other threads
-/// arm during the read, the counts are not a consistent snapshot. The counts are exact once those
-/// calls have returned.
+/// Each call on an existing shard is counted in exactly one of the first five fields. If other
+/// threads arm timers while the counts are read, the counts are not a consistent snapshot. They are
+/// exact if no arming call is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShardStatistics {
-    /// The timer was pending and stayed in its place, with the new deadline.
+    /// The timer was pending, and stayed in its bucket with the new deadline.
     pub matched: u64,
     /// The timer was pending, and was removed and inserted again.
     pub requeued: u64,
     /// The timer was not pending and is pending now.
     pub started: u64,
-    /// The timer was already pending (`add`), is shut down, or its shards are gone.
+    /// The call returned an error: the timer was already pending (`add`) or shut down, or its
+    /// shards were dropped.
     pub refused: u64,
     /// The call had nothing to do: `modify_pending` of an idle timer, or `reduce` to a later
     /// deadline.
     pub no_op: u64,
-    /// How many locks of shards the arming calls took. If the timer had just moved to another
-    /// shard, the lock of the previous shard is not counted.
+    /// How many locks of shards the arming calls took. If a call locked a shard that the timer had
+    /// just left, that lock is not counted.
     pub locks: u64,
     /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub lost_races: u64,
+    /// How long the [`started`](Self::started) and [`requeued`](Self::requeued) timers were armed
+    /// for: from the time of the shard that inserted the timer to the deadline. A re-arm in place
+    /// is not in it, because its delay belongs to the level of the last insert. Before
+    /// [`set_clock`](super::Shard::set_clock) a tick counts as 1 ns.
+    pub delays: DelayCounts,
 }
 
 impl ShardStatistics {
@@ -47,29 +55,31 @@ impl AddAssign for ShardStatistics {
         self.no_op += other.no_op;
         self.locks += other.locks;
         self.lost_races += other.lost_races;
+        self.delays.add(&other.delays);
     }
 }
 
 /// Counters for calls that take no lock. Each thread adds to its own stripe, without an atomic
-/// addition. A re-arm that keeps its bucket avoids contention, so its count must not cause
-/// contention or cost as much.
+/// addition. A re-arm in the same bucket avoids contention and atomic additions, so counting it
+/// must avoid both, too.
 pub(super) struct Stripes(Box<[Stripe]>);
 
-/// The number of stripes. One word has a bit for each.
+/// The number of stripes. It is the number of bits in a word, because each stripe has one bit in
+/// the word of claims.
 const STRIPES: usize = 64;
-/// The stripe that no thread owns. Threads share it if they find no free stripe.
+/// The stripe that no thread owns. Threads that find no free stripe share it.
 const SHARED: usize = STRIPES - 1;
 
-/// A stripe has its own cache line, and its own pair of lines, because some processors fetch lines
-/// in pairs.
+/// Each stripe has its own pair of cache lines, because some processors fetch lines in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct Stripe {
     matched: AtomicU64,
     no_op: AtomicU64,
+    lost_races: AtomicU64,
 }
 
-/// A thread's right to one stripe of every set of shards, until the thread ends.
+/// A thread's ownership of one stripe of every set of shards. It lasts until the thread ends.
 struct Owned(usize);
 
 static OWNED: Claims<AtomicU64> = Claims(AtomicU64::new(1 << SHARED));
@@ -84,14 +94,15 @@ impl Drop for Owned {
     }
 }
 
-/// One bit for each stripe, which is set if a thread owns the stripe.
+/// A bit for each stripe, which is set while a thread owns the stripe.
 struct Claims<W>(W);
 
-/// Implements the claims, once for the atomics of threads and once for the atomics of the models.
+/// Implements the claims twice: for the atomics of the standard library, and for the atomics of
+/// loom.
 macro_rules! claims {
     ($word:ty) => {
         impl Claims<$word> {
-            /// Returns a stripe that no other thread owns, or the shared one.
+            /// Returns a stripe that no other thread owns, or the shared stripe if all are owned.
             fn claim(&self) -> usize {
                 let free = |owned: u64| Some(owned.trailing_ones() as usize).filter(|&at| at < SHARED);
                 let take = |owned| Some(owned | 1 << free(owned)?);
@@ -139,6 +150,10 @@ impl Stripes {
         self.count(|stripe| &stripe.no_op);
     }
 
+    pub(super) fn count_lost_race(&self) {
+        self.count(|stripe| &stripe.lost_races);
+    }
+
     #[inline]
     fn count(&self, column: impl FnOnce(&Stripe) -> &AtomicU64) {
         // A thread that is ending has already released its stripe.
@@ -152,6 +167,7 @@ impl Stripes {
         for stripe in &self.0 {
             sum.matched += stripe.matched.load(Ordering::Relaxed);
             sum.no_op += stripe.no_op.load(Ordering::Relaxed);
+            sum.lost_races += stripe.lost_races.load(Ordering::Relaxed);
         }
         sum
     }

@@ -12,14 +12,14 @@ use crate::sync::{Arc, AtomicU32, AtomicU64, Cell, Ordering};
 
 impl<'a, G: WheelGeometry> SharedFiring<'a, G> {
     /// Returns the timer that is firing. The timer is not pending, unless it was armed again since
-    /// then. A callback that re-arms its timer makes it periodic.
+    /// then. A callback can make its timer periodic by arming it again.
     #[must_use]
     pub fn timer(&self) -> &'a SharedTimer<G> {
         self.timer
     }
 
-    /// Returns the deadline of the last re-arm before the timer fired, as [`SharedTimer::deadline`]
-    /// returns it.
+    /// Returns the deadline that the timer had when it fired. The exceptions of
+    /// [`SharedTimer::deadline`] apply.
     #[must_use]
     pub fn deadline(&self) -> Tick {
         self.deadline
@@ -31,7 +31,7 @@ impl<'a, G: WheelGeometry> SharedFiring<'a, G> {
         self.expiry
     }
 
-    /// Returns the shard's clock in this pass.
+    /// Returns the shard's time in this pass.
     #[must_use]
     pub fn now(&self) -> Tick {
         self.now
@@ -82,12 +82,12 @@ impl<G: WheelGeometry> SharedTimer<G> {
     }
 
     /// Returns the deadline in ticks of the shard, or `None` if the timer is not pending. Another
-    /// thread can change the deadline at any time. The call takes the shard's lock only for a
-    /// deadline beyond the last level.
+    /// thread can change the deadline at any time. The call takes the shard's lock only if the
+    /// timer's word does not hold the deadline, for example because it is beyond the last level.
     ///
-    /// For deadlines from 2^58 - 1 on, there are two exceptions. If the deadline had passed when
-    /// the timer was armed, the result is the shard's clock at that time. If a due timer was
-    /// reduced to the deadline, the result is the previous deadline.
+    /// For deadlines of 2^58 - 1 or later, there are two exceptions. If the deadline had passed
+    /// when the timer was armed, the result is the shard's time at the arm. If the timer was
+    /// reduced to this deadline when it was already due, the result is its previous deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let word = self.word();
@@ -115,7 +115,8 @@ impl<G: WheelGeometry> SharedTimer<G> {
         self.node.deferrable
     }
 
-    /// Returns the deadline of the timer's shadow in a model, or the first error.
+    /// In a model, returns the deadline of the timer's shadow, or the first error that the shadow
+    /// recorded.
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn verdict(&self) -> Result<Option<Tick>, String> {

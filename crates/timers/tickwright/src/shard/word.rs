@@ -9,25 +9,25 @@ use core::fmt;
 
 use tickwright_core::Tick;
 
-/// The level in a parked word. The deadline and the level of such a word do not determine the
-/// timer's bucket, because the timer's deadline is beyond the last level or does not fit 58 bits.
-/// The wheel's record has the true deadline, and the unlocked path refuses such a word.
+/// The level in a parked word. A parked word does not determine the timer's bucket, because the
+/// timer's deadline is beyond the last level or does not fit into 58 bits. The wheel's record has
+/// the true deadline, and the unlocked path refuses a parked word.
 pub(crate) const PARKED: u8 = 15;
 
-/// The first deadline that does not fit the word.
+/// The first deadline that does not fit into the word.
 pub(crate) const DEADLINES: Tick = (1 << 58) - 1;
 
 /// The states in the word. If a running callback has re-armed its timer, the timer is both pending
 /// and running. The shard knows which callback runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not pending. All other bits are 0.
+    /// The timer is not pending. All other bits of the word are 0.
     Idle = 0,
-    /// In a wheel.
+    /// The timer is in a wheel.
     Pending = 1,
-    /// Taken out of the wheel because it was due, and not armed since then.
+    /// The timer was taken out of the wheel because it was due, and was not armed since then.
     Firing = 2,
-    /// Shut down permanently.
+    /// The timer is shut down permanently.
     Dead = 3,
 }
 
@@ -39,7 +39,7 @@ impl Word {
     pub(crate) const IDLE: Self = Self(State::Idle as u64);
     pub(crate) const FIRING: Self = Self(State::Firing as u64);
     pub(crate) const DEAD: Self = Self(State::Dead as u64);
-    /// All bits of the level: setting them in a pending word parks it.
+    /// All bits of the level. Setting them in a pending word parks the word.
     pub(crate) const PARK: u64 = (PARKED as u64) << 2;
 
     /// Returns the word of a timer that is pending at a level. The word is parked if it cannot hold

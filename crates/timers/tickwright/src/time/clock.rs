@@ -1,4 +1,4 @@
-//! What a clock is, and who watches one.
+//! The traits of clocks, and of watchers, which a clock notifies.
 
 use core::time::Duration;
 use std::sync::Weak;
@@ -11,72 +11,75 @@ use crate::sync::Arc;
 /// A scheduler calls the clock under its own lock, so the clock must not call the scheduler, and
 /// must not panic.
 ///
-/// Costs: every operation with a relative time calls `now`, which should take tens of nanoseconds.
+/// Every operation with a relative time calls `now`, which should therefore take at most tens of
+/// nanoseconds.
 pub trait Clock: Send + Sync {
-    /// Returns the present instant. It is never earlier than an instant that any thread read
-    /// before.
+    /// Returns the present instant. The result is never earlier than an instant that any thread has
+    /// read before.
     fn now(&self) -> Instant;
 
-    /// Returns the offset that makes [`now`](Self::now) the time since 1970-01-01 UTC, in
-    /// nanoseconds, at this moment. `None` if the clock has no such meaning.
+    /// Returns the current offset of the wall clock in nanoseconds: [`now`](Self::now) plus this
+    /// offset is the time since 1970-01-01 UTC. Returns `None` if the clock has no wall time.
     fn wall_offset(&self) -> Option<i64> {
         None
     }
 
-    /// Returns the longest time for which a thread that waits by this clock may sleep before it
-    /// looks again. The thread sleeps by a system clock, which may stand still while this clock
-    /// advances. A step of this clock may wake no thread. `None`: the thread may sleep without a
-    /// limit.
+    /// Returns the longest time for which a thread that waits for a time of this clock can sleep
+    /// before it reads the clock again. Such a limit is necessary because the thread sleeps by a
+    /// system clock, which can stand still while this clock advances, and because a step of this
+    /// clock might wake no thread. Returns `None` if the thread can sleep without a limit.
     fn longest_sleep(&self) -> Option<Duration> {
         None
     }
 
-    /// Returns whether this clock stands still between commands, as a
-    /// [`VirtualClock`](super::VirtualClock) does. Then its [watchers](Self::watch) alone wake a
-    /// thread that sleeps by the clock; no time-out does.
+    /// Returns whether this clock stands still until a call moves it, as a
+    /// [`VirtualClock`](super::VirtualClock) does. In this case only the clock's
+    /// [watchers](Self::watch) wake a thread that waits for a time of this clock, because a
+    /// time-out cannot.
     fn stands_still(&self) -> bool {
         false
     }
 
-    /// Remembers the watcher, to notify it after each command. A clock that always advances by
-    /// itself notifies no watcher.
+    /// Registers a watcher, which is notified after each call that moves the clock. A clock that
+    /// always advances by itself notifies no watcher.
     fn watch(&self, _watcher: &Weak<dyn Watcher>) {}
 
-    /// A watcher calls this when it has nothing to do until a later time, and holds no lock. See
-    /// [`VirtualHost::move_by_itself`](super::VirtualHost::move_by_itself).
+    /// A watcher calls this when it has nothing to do until a later time. It holds no lock during
+    /// the call. See [`VirtualHost::move_by_itself`](super::VirtualHost::move_by_itself).
     fn idle(&self) {}
 
-    /// Returns the timeline of the machine that [`now`](Self::now) reads, if it reads one as it is.
-    /// A [shard](crate::shard) then reads it without its lock. A wrong timeline makes timers late.
+    /// Returns the timeline of the machine that [`now`](Self::now) returns, or `None` if `now`
+    /// returns anything else. A [shard](crate::shard) can read such a timeline without its lock. If
+    /// the returned timeline is wrong, timers are late.
     fn timeline(&self) -> Option<Timeline> {
         None
     }
 }
 
-/// A timeline of the machine. It has no state in this process, so any thread can read it at any
+/// A timeline of the machine. This process has no state for it, so any thread can read it at any
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timeline {
-    /// That of [`SystemClock::Monotonic`](super::SystemClock::Monotonic).
+    /// The timeline of [`SystemClock::Monotonic`](super::SystemClock::Monotonic).
     Monotonic,
-    /// That of [`SystemClock::BootTime`](super::SystemClock::BootTime).
+    /// The timeline of [`SystemClock::BootTime`](super::SystemClock::BootTime).
     BootTime,
 }
 
-/// A sleeper that a clock notifies after each move.
+/// A sleeper that a clock notifies after each call that moves the clock.
 pub trait Watcher: Send + Sync {
-    /// The clock calls this after the clock, its offset, or both have moved, or after it was paused
-    /// or resumed. The thread that gave the command makes the call, and holds no lock.
+    /// The clock calls this after its time or its wall offset was changed, and after it was paused
+    /// or resumed. The thread that changed the clock makes the call, and holds no lock.
     fn clock_moved(&self);
 
-    /// Returns the instant for which the sleeper waits; [`Instant::MAX`] if for none. `None`: it
-    /// works, so the clock must not move by itself.
+    /// Returns the instant for which the sleeper waits, or [`Instant::MAX`] if it waits without a
+    /// time. Returns `None` if it is not asleep, in which case the clock must not move by itself.
     fn awaited(&self) -> Option<Instant> {
         Some(Instant::MAX)
     }
 }
 
-/// A pointer to a clock is a clock, too: it passes each call to that clock.
+/// Implements [`Clock`] for a pointer to a clock, which passes each call to that clock.
 macro_rules! clock_behind {
     ($pointer:ty) => {
         impl<K: Clock + ?Sized> Clock for $pointer {

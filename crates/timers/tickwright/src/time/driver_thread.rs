@@ -1,4 +1,4 @@
-//! A thread that sleeps at a parker and runs what is due.
+//! A thread that sleeps at a parker, and runs a closure when the parker's alarm goes off.
 
 use core::any::Any;
 use core::fmt;
@@ -16,17 +16,17 @@ use super::parker::{DRIVER, Parker, Woken};
 use crate::fork::{ForkLock, Order, Process};
 use crate::sync::{Arc, lock};
 
-/// The longest time from a panic to the next look, if no thread sets the alarm meanwhile. So an
-/// alarm that the panic kept from being set is not lost. The pause also keeps a queue that always
-/// panics from using a whole processor.
+/// The time after a panic until the closure is called again, unless the alarm goes off earlier. The
+/// closure is called again because the panic can have prevented it from setting the alarm. The
+/// pause prevents a closure that always panics from using a whole processor.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// A thread that sleeps at a [`Parker`], and runs a closure whenever the alarm goes off or the wall
-/// is set.
+/// clock is set.
 ///
-/// The closure sets the alarm again. The closure may stop the parker, and may drop the driver.
-/// Dropping the driver stops the thread and waits for its end. A thread that drops its own driver
-/// does not wait.
+/// The closure must set the alarm again. It is allowed to stop the parker and to drop the driver.
+/// Dropping the driver stops the thread and waits for its end, unless the closure itself drops the
+/// driver.
 ///
 /// ```
 /// use core::time::Duration;
@@ -51,26 +51,27 @@ const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 pub struct DriverThread<K: Clock + 'static> {
     parker: Arc<Parker<K>>,
     shared: Arc<Shared>,
-    /// `None` once the thread is joined.
+    /// `None` after the thread was joined.
     thread: Option<Join>,
 }
 
-/// A function that waits for the end of a started thread. The `start` of
-/// [`DriverThread::spawn_by`] returns such a function. An error holds the thread's panic.
+/// A function that waits for the end of a started thread. The argument `start` of
+/// [`DriverThread::spawn_by`] returns such a function. Its error is the value with which the thread
+/// panicked.
 pub type Join = Box<dyn FnOnce() -> std::thread::Result<()> + Send + Sync>;
 
-/// What the thread and its driver share.
+/// The state that the thread and its driver share.
 struct Shared {
     runs: AtomicU64,
     panics: ForkLock<Option<DriverPanicked>>,
     process: Process,
 }
 
-/// The closure of a [`DriverThread`] panicked.
+/// The error that the closure of a [`DriverThread`] panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverPanicked {
-    /// How often it panicked.
+    /// How often the closure panicked.
     pub count: u64,
     /// The message of the first panic.
     pub first: String,
@@ -81,11 +82,11 @@ error_texts! { DriverPanicked:
 }
 
 impl<K: Clock + 'static> DriverThread<K> {
-    /// Starts the thread. The thread's name is `name` without its NUL characters.
+    /// Starts a thread, whose name is `name` without NUL characters.
     ///
     /// # Errors
-    /// The system's error if it has no thread to give. An error of kind `OutOfMemory` if there is
-    /// no memory for a lock.
+    /// The error of the operating system if it cannot start a thread. An error of kind
+    /// `OutOfMemory` if there is no memory for a lock.
     pub fn spawn(name: &str, parker: Arc<Parker<K>>, run: impl FnMut() + Send + 'static) -> io::Result<Self> {
         Self::spawn_by(parker, run, |work| {
             let thread = Builder::new().name(name.replace('\0', "")).spawn(work)?;
@@ -93,8 +94,8 @@ impl<K: Clock + 'static> DriverThread<K> {
         })
     }
 
-    /// Like [`spawn`](Self::spawn), for a program that starts its threads by itself. `start` gets
-    /// the work of the thread, and returns a function that waits for its end.
+    /// Like [`spawn`](Self::spawn), but `start` starts the thread. It gets a closure that the
+    /// thread must run, and returns a function that waits for the end of the thread.
     ///
     /// # Errors
     /// The error of `start`. An error of kind `OutOfMemory` if there is no memory for a lock.
@@ -124,7 +125,7 @@ impl<K: Clock + 'static> DriverThread<K> {
         Ok(Self { parker, shared, thread })
     }
 
-    /// Returns the parker at which the thread sleeps: the alarm.
+    /// Returns the parker at which the thread sleeps, which is also the alarm.
     pub fn parker(&self) -> &Arc<Parker<K>> {
         &self.parker
     }
@@ -134,44 +135,46 @@ impl<K: Clock + 'static> DriverThread<K> {
         self.shared.runs.load(Ordering::Relaxed)
     }
 
-    /// Returns how often the thread came out of its sleep: [`Parker::wakeups`]. An idle thread
-    /// stays asleep.
+    /// Returns how often the thread woke up. See [`Parker::wakeups`]. An idle thread does not wake
+    /// up.
     pub fn wakeups(&self) -> u64 {
         self.parker.wakeups()
     }
 
-    /// Returns the panics so far.
+    /// Returns the number of panics so far and the first message, or `None` if the closure has not
+    /// panicked.
     pub fn panics(&self) -> Option<DriverPanicked> {
         lock(&self.shared.panics).clone()
     }
 
-    /// Waits until every due timer has been run: [`Parker::settle`]. Do not call it from inside the
-    /// closure.
+    /// Waits until every due timer has been run. See [`Parker::settle`]. Do not call it from inside
+    /// the closure.
     pub fn settle(&self) -> bool {
         self.parker.settle()
     }
 
-    /// Tells the thread to end, and waits until it has ended. It does not wait on that thread, nor
-    /// in a forked child without that thread. [`Parker::stop`] never waits.
+    /// Makes the thread end, and waits until it has ended. It does not wait if the thread itself
+    /// makes the call, or in a forked child in which the thread does not exist. [`Parker::stop`]
+    /// never waits.
     ///
     /// # Errors
-    /// [`DriverPanicked`] if the closure ever panicked, or if dropping what it owns panicked.
+    /// [`DriverPanicked`] if the closure ever panicked, or if dropping the closure panicked.
     pub fn stop(mut self) -> Result<(), DriverPanicked> {
         self.end()
     }
 
-    /// Returns whether the thread is in this process. In a forked child this is `true` if the
-    /// driver thread is the one that forked.
+    /// Returns whether the thread exists in this process. In a forked child this is `true` only if
+    /// the driver thread itself forked.
     pub fn is_here(&self) -> bool {
         self.shared.process.is_this() || self.parker.is_of(self.number())
     }
 
-    /// Returns the value of [`DRIVER`] on the thread.
+    /// Returns the value that [`DRIVER`] has on the thread.
     fn number(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Like [`stop`](Self::stop). A second call stops nothing and returns the same result.
+    /// Like [`stop`](Self::stop). A second call only returns the same result.
     pub(crate) fn end(&mut self) -> Result<(), DriverPanicked> {
         self.halt();
         self.panics().map_or(Ok(()), Err)
@@ -180,7 +183,8 @@ impl<K: Clock + 'static> DriverThread<K> {
     fn halt(&mut self) {
         self.parker.stop();
         match self.thread.take() {
-            // There is nothing to join or to detach: the handle names a thread of the parent's.
+            // The handle refers to a thread of the parent, which this process can neither join nor
+            // detach.
             Some(thread) if !self.is_here() => core::mem::forget(thread),
             Some(thread) if DRIVER.get() != self.number() => {
                 let _ = thread().map_err(|panic| self.shared.note(panic));
@@ -210,7 +214,7 @@ impl Shared {
             *panics = Some(DriverPanicked { count: 1, first });
         }
         drop(panics);
-        // Dropping the panic's value runs the user's code, too.
+        // Dropping the value of the panic can also run user code that panics.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             core::mem::forget(panic);
         }

@@ -1,5 +1,6 @@
-//! Windows: a timed wait that a notice ends. A condition variable rounds its time-out to the tick
-//! of the kernel, 15.6 ms. A waitable timer of high resolution keeps it to half a millisecond.
+//! Windows: a wait with a time-out that a notification ends early. A condition variable rounds its
+//! time-out up to the kernel's tick of 15.6 ms. A waitable timer of high resolution is exact to
+//! half a millisecond.
 
 use core::ptr::null;
 use core::time::Duration;
@@ -13,14 +14,16 @@ use windows_sys::Win32::System::Threading::{
 
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait_for};
 
-/// The threads in a timed wait for one event. No notification is lost, because a thread enters the
-/// list before it releases the lock of the event's data, and a notifier takes that lock.
+/// The threads that wait for one event with a time-out. No notification is lost, because a thread
+/// enters the list before it releases the lock of the event's data, and a thread that notifies
+/// takes that lock first.
 #[derive(Default)]
 pub(super) struct Sleepers(Mutex<Vec<Arc<OwnedHandle>>>);
 
 impl Sleepers {
-    /// Releases the lock, waits for a notice or until `most` has passed, and takes the lock again.
-    /// It may return earlier. If the system has no objects to wait for, waits at `event`.
+    /// Releases the lock, waits until a notification comes or `most` has passed, and takes the lock
+    /// again. It can return earlier. If the system cannot create the objects for the wait, the
+    /// function waits for `event` instead.
     pub(super) fn wait_for<'a, T>(
         &self,
         event: &Condvar,
@@ -39,7 +42,7 @@ impl Sleepers {
         guard
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     pub(super) fn notify_all(&self) {
         for notice in lock(&self.0).drain(..) {
             // SAFETY: the handle is open, and of an event.
@@ -48,7 +51,8 @@ impl Sleepers {
     }
 }
 
-/// What a thread waits for. A notice that comes after the end of a wait ends the next one.
+/// The objects that a thread waits for. If a notification comes after the end of a wait, it ends
+/// the next wait.
 #[derive(Clone)]
 struct Sleeper {
     notice: Arc<OwnedHandle>,
@@ -60,7 +64,8 @@ thread_local! {
     static SLEEPER: Option<Sleeper> = Sleeper::new();
 }
 
-/// Windows 10 before 1803 refuses the high resolution, and gets a timer of the kernel's tick.
+/// Creates a timer of high resolution. Windows 10 before version 1803 has none, and returns a timer
+/// with the resolution of the kernel's tick.
 fn timer() -> Option<OwnedHandle> {
     [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0].into_iter().find_map(|resolution| {
         // SAFETY: both pointers may be null.
@@ -68,7 +73,7 @@ fn timer() -> Option<OwnedHandle> {
     })
 }
 
-/// Owns a handle that a call has created; `None` if the call failed.
+/// Takes ownership of a handle that a system call has created. Returns `None` if the call failed.
 fn owned(handle: RawHandle) -> Option<OwnedHandle> {
     // SAFETY: the handle is open, and nothing else closes it.
     (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })
@@ -81,7 +86,7 @@ impl Sleeper {
         Some(Self { notice: Arc::new(notice), timer: timer().map(Arc::new) })
     }
 
-    /// Sleeps until the notice, and at most for `most`, which is rounded up.
+    /// Sleeps until a notification comes, and at most for `most`, which is rounded up.
     fn sleep(&self, most: Duration) {
         let timer = self.timer.as_ref().filter(|timer| set(timer, most).is_ok());
         let handles = [self.notice.as_raw_handle(), timer.unwrap_or(&self.notice).as_raw_handle()];
@@ -94,7 +99,8 @@ impl Sleeper {
     }
 }
 
-/// Sets the timer to go off once after `span`. Negative: relative, in units of 100 ns.
+/// Sets the timer to go off once after `span`. Windows expects a relative time as a negative number
+/// of units of 100 ns.
 fn set(timer: &OwnedHandle, span: Duration) -> io::Result<()> {
     let due = i64::try_from(span.as_nanos().div_ceil(100)).map_or(-i64::MAX, |units| -units);
     // SAFETY: 1. the handle is open, and of a timer; 2. `due` may be read; 3. no function is called

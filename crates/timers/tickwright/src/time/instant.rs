@@ -6,9 +6,9 @@ use core::time::Duration;
 
 /// A point on a clock's steady timeline: nanoseconds since the clock's origin.
 ///
-/// Each [`Clock`](super::Clock) has an origin of its own, so compare only instants of one clock.
-/// The first instant is [`ZERO`](Self::ZERO). The last one is [`MAX`](Self::MAX), 584 years later.
-/// Arithmetic saturates at both.
+/// Each [`Clock`](super::Clock) has its own origin, so compare only instants of the same clock. The
+/// first instant is [`ZERO`](Self::ZERO), and the last instant is [`MAX`](Self::MAX), 584 years
+/// later. Arithmetic saturates at both.
 ///
 /// ```
 /// use core::time::Duration;
@@ -30,7 +30,7 @@ pub struct Instant(u64);
 impl Instant {
     /// The clock's origin.
     pub const ZERO: Self = Self(0);
-    /// The last point of a timeline. No clock gets beyond it.
+    /// The last point of a timeline. No clock advances beyond it.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns the point `nanoseconds` after the clock's origin.
@@ -40,14 +40,14 @@ impl Instant {
         Self(nanoseconds)
     }
 
-    /// Nanoseconds since the clock's origin.
+    /// Returns the nanoseconds since the clock's origin.
     #[inline]
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Returns the time from `earlier` to this point; zero if `earlier` is later.
+    /// Returns the time from `earlier` to this point, or zero if `earlier` is the later one.
     #[inline]
     #[must_use]
     pub const fn duration_since(self, earlier: Self) -> Duration {
@@ -55,8 +55,9 @@ impl Instant {
     }
 }
 
-/// What [`TimeQueue`](crate::TimeQueue) and the timers of futures call. There they take this type
-/// for the standard library's.
+/// The methods that [`TimeQueue`](crate::TimeQueue) and the timers of futures call. On targets
+/// where the standard library has no time, they use this type in place of the standard library's
+/// `Instant`.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 #[doc(hidden)]
 #[allow(missing_docs)]
@@ -72,7 +73,7 @@ impl Instant {
     }
 }
 
-/// As [`duration_since`](Instant::duration_since).
+/// The same as [`duration_since`](Instant::duration_since).
 impl Sub for Instant {
     type Output = Duration;
 
@@ -117,10 +118,10 @@ impl fmt::Debug for Instant {
     }
 }
 
-/// Nanoseconds of a duration; [`u64::MAX`] for 584 years and longer.
+/// Returns the nanoseconds of a duration, or [`u64::MAX`] if it is 584 years or longer.
 #[inline]
 pub(crate) const fn nanos(duration: Duration) -> u64 {
-    // Without a wide multiplication for the usual case.
+    // In the usual case this needs no 128-bit multiplication.
     match duration.as_secs().checked_mul(1_000_000_000) {
         Some(seconds) => seconds.saturating_add(duration.subsec_nanos() as u64),
         None => u64::MAX,

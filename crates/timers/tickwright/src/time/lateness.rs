@@ -1,9 +1,10 @@
-//! How late timers were, as a histogram in powers of two.
+//! A histogram of the lateness of timers. The bounds of its buckets are powers of two.
 
 use core::fmt;
 use core::time::Duration;
 
-/// Counts of latenesses. Bucket 0 holds 0 ns; bucket b holds 2^(b-1) to 2^b - 1 ns.
+/// Counts of latenesses. Bucket 0 counts a lateness of 0 ns, and bucket b counts latenesses from
+/// 2^(b-1) to 2^b - 1 ns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; 65],
@@ -12,20 +13,20 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Nothing is counted.
+    /// Creates an empty histogram.
     #[must_use]
     pub const fn new() -> Self {
         Self { counts: [0; 65], sum_ns: 0, max_ns: 0 }
     }
 
-    /// Counts a lateness, in nanoseconds.
+    /// Counts a lateness of `ns` nanoseconds.
     pub fn note(&mut self, ns: u64) {
         self.counts[(u64::BITS - ns.leading_zeros()) as usize] += 1;
         self.sum_ns += u128::from(ns);
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Counts all latenesses of another histogram, too.
+    /// Adds the counts of another histogram to this histogram.
     pub fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
         self.sum_ns += other.sum_ns;
@@ -38,27 +39,29 @@ impl Lateness {
         self.counts.iter().sum()
     }
 
-    /// Returns the greatest lateness; zero if none was counted.
+    /// Returns the greatest lateness, or zero if none was counted.
     #[must_use]
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// Returns the mean lateness, rounded down to ns; zero if none was counted.
+    /// Returns the mean lateness, rounded down to whole ns, or zero if none was counted.
     #[must_use]
     pub fn mean(&self) -> Duration {
-        // The mean is at most the greatest lateness, so it fits.
+        // The mean is at most the greatest lateness, so it fits into a `u64`.
         Duration::from_nanos((self.sum_ns / u128::from(self.count().max(1))) as u64)
     }
 
-    /// Returns the buckets that are not empty, as (the greatest lateness of the bucket, its count).
+    /// Iterates over the buckets that are not empty. An item is the greatest lateness that the
+    /// bucket covers, and the bucket's count.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let last = |bucket: u32| Duration::from_nanos(u64::MAX.checked_shr(u64::BITS - bucket).unwrap_or(0));
         (0..).zip(&self.counts).filter(|(_, count)| **count > 0).map(move |(at, count)| (last(at), *count))
     }
 
-    /// Returns an upper bound of the lateness that `share` (0 to 1) of all timers did not exceed.
-    /// It is the end of that lateness's bucket, or the maximum if that is less.
+    /// Returns an upper bound of a quantile: `share` (0 to 1) of all timers were not later than
+    /// that. The bound is the end of the quantile's bucket, or the greatest lateness if that is
+    /// less.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;

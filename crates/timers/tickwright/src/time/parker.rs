@@ -1,5 +1,6 @@
 //! The alarm of a thread: the thread sleeps until the alarm goes off. Setting it earlier wakes the
-//! thread.
+//! thread. The thread sleeps at a condition variable, except on Windows while an alarm is set: that
+//! sleep is in `exact.rs`, because a condition variable would end it up to 15.6 ms too late.
 
 use core::cell::Cell;
 use core::fmt;
@@ -10,24 +11,25 @@ use super::{Alarm, Clock, Instant, Watcher};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, Condvar, MutexGuard, lock, no_memory, wait};
 
-/// Why [`Parker::wait`] returned.
+/// The reason why [`Parker::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Woken {
-    /// The alarm went off. It is no longer set.
+    /// The alarm went off, and is no longer set.
     Due,
-    /// The wall clock was set, so its timers may be due earlier or later than the alarm says. The
-    /// alarm stays as it was.
+    /// The wall clock was set, so timers that follow it can be due earlier or later than the
+    /// alarm's time. The alarm is not changed.
     Stepped,
-    /// [`stop`](Parker::stop) was called. Every later wait returns this, too.
+    /// [`stop`](Parker::stop) was called. Every later wait also returns this.
     Stopped,
 }
 
-/// An [`Alarm`] at which a thread waits, by a clock.
+/// An [`Alarm`] at which a thread sleeps. The alarm's time is a time of the clock `K`.
 ///
-/// No wake-up is lost between a thread's look and its sleep. One lock covers the alarm, the clock's
-/// notice and the sleep. Setting the alarm later does not wake the sleeper; setting it earlier
-/// does. While no alarm is set, the thread sleeps without a limit. By a clock that moves on
-/// command, the thread sleeps until that clock reaches the alarm.
+/// No wake-up is lost between the moment when a thread reads the alarm and the moment when it falls
+/// asleep, because a single lock guards the alarm, the notifications of the clock and the start of
+/// the sleep. The sleeper wakes if the alarm is set to an earlier time, but not if it is set to a
+/// later time. While no alarm is set, the thread sleeps without a limit. If the clock is moved by
+/// calls, the thread sleeps until a call moves the clock to the alarm's time.
 ///
 /// ```
 /// use core::time::Duration;
@@ -47,9 +49,9 @@ pub enum Woken {
 pub struct Parker<K: Clock> {
     clock: K,
     state: ForkLock<State>,
-    /// Notified when the alarm becomes earlier than `until`.
+    /// Notified when the alarm is set to a time before `until`.
     called: Condvar,
-    /// The threads that sleep for a time, which are notified with `called`.
+    /// The threads that sleep with a time-out. They are notified together with `called`.
     #[cfg(all(windows, not(loom)))]
     sleepers: super::exact::Sleepers,
     /// Notified when the sleeper has gone to sleep, and when the parker is stopped.
@@ -57,37 +59,38 @@ pub struct Parker<K: Clock> {
 }
 
 thread_local! {
-    /// The address of what this driver thread shares with its driver. It is 0 if the caller is no
-    /// driver thread. `thread::current` would allocate on a thread that the standard library has
-    /// not started.
+    /// Identifies the driver thread that the calling thread is: the address of the state that it
+    /// shares with its driver, or 0 if the caller is not a driver thread. `thread::current` is not
+    /// used, because it allocates on a thread that the standard library has not started.
     pub(super) static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
 struct State {
     alarm: Option<Instant>,
-    /// The offset of the wall that the waiting thread has seen last.
+    /// The offset of the wall clock that the waiting thread has read last.
     offset: Option<i64>,
     stopped: bool,
     asleep: u32,
-    /// The instant until which the last thread to fall asleep sleeps; `None` is without a limit.
-    /// Any thread that sleeps until a later instant has already been notified.
+    /// The instant until which the thread that fell asleep last sleeps, or `None` if it sleeps
+    /// without a limit. Every thread that sleeps until a later instant has already been notified.
     until: Option<Instant>,
-    /// That thread sleeps with a time-out, because the clock did not stand still.
+    /// Whether the thread that fell asleep last sleeps with a time-out, because its clock did not
+    /// stand still.
     timed: bool,
-    /// The sleeper was notified and has not woken yet.
+    /// Whether the sleeper was notified and has not woken yet.
     called: bool,
     /// How many threads wait for the sleeper to go to sleep.
     settling: u32,
     wakeups: u64,
-    /// The [`DRIVER`] of the driver thread that waits here; 0 if none does.
+    /// The [`DRIVER`] of the driver thread that waits at this parker, or 0 if there is none.
     driver: usize,
-    /// This is a forked child, and the driver thread is the parent's.
+    /// Whether this is a forked child in which the driver thread does not exist.
     orphaned: bool,
 }
 
 impl State {
-    /// Called in a forked child, which does not have the threads that wait here.
+    /// Removes the state of waiting threads in a forked child, where those threads do not exist.
     fn forget_threads(&mut self) {
         (self.asleep, self.called, self.settling) = (0, false, 0);
         if self.driver != 0 && self.driver != DRIVER.get() {
@@ -97,15 +100,14 @@ impl State {
 }
 
 impl<K: Clock + 'static> Parker<K> {
-    /// Makes a parker whose alarm is not set.
+    /// Creates a parker whose alarm is not set.
     #[must_use]
     pub fn new(clock: K) -> Arc<Self> {
         Self::try_new(clock).unwrap_or_else(|| no_memory::<State>())
     }
 
-    /// Like [`new`](Self::new), but returns `None` if there is no memory for its lock. If there
-    /// is no memory for the reference count, the process ends, as everywhere in the standard
-    /// library.
+    /// Like [`new`](Self::new), but returns `None` if there is no memory for its lock. If there is
+    /// no memory for the `Arc`, the process ends, as for every allocation of the standard library.
     #[must_use]
     pub fn try_new(clock: K) -> Option<Arc<Self>> {
         let state = State { offset: clock.wall_offset(), ..State::default() };
@@ -117,7 +119,8 @@ impl<K: Clock + 'static> Parker<K> {
             sleepers: Default::default(),
             resting: Condvar::new(),
         });
-        // The parker exists before it watches: a clock forgets watchers that have been dropped.
+        // The parker is registered as a watcher after its `Arc` was made: until then its weak
+        // reference would look dropped, and a clock removes dropped watchers.
         let watcher: Weak<dyn Watcher> = Arc::<Self>::downgrade(&parker);
         parker.clock.watch(&watcher);
         Some(parker)
@@ -125,17 +128,18 @@ impl<K: Clock + 'static> Parker<K> {
 }
 
 impl<K: Clock> Parker<K> {
-    /// Returns the clock by which the thread sleeps.
+    /// Returns the clock of the alarm's time.
     pub fn clock(&self) -> &K {
         &self.clock
     }
 
-    /// Sleeps until the alarm goes off. One thread at a time should wait: if several do,
-    /// [`Woken::Due`] goes to one of them.
+    /// Sleeps until the alarm goes off. Only one thread at a time should wait, because only one of
+    /// several waiting threads gets [`Woken::Due`].
     ///
-    /// A clock may jump, and no thread is notified of a step of the wall clock, so while an alarm
-    /// is set, the thread looks every [`longest_sleep`](Clock::longest_sleep). It notices a jump or
-    /// a step that much later at most.
+    /// A clock can jump, and no thread is notified of a step of the wall clock. Therefore, while an
+    /// alarm is set, the thread reads the clock after every
+    /// [`longest_sleep`](Clock::longest_sleep), and notices a jump or a step at most that much
+    /// later.
     pub fn wait(&self) -> Woken {
         let mut state = lock(&self.state);
         loop {
@@ -155,13 +159,13 @@ impl<K: Clock> Parker<K> {
         }
     }
 
-    /// Why the thread must not sleep now, if there is a reason.
+    /// Returns the reason why the thread must not sleep now, or `None` if it can sleep.
     fn why(&self, state: &mut State) -> Option<Woken> {
         if state.stopped {
             return Some(Woken::Stopped);
         }
-        // The parker notes the offset now: a thread that [`Woken::Stepped`] wakes reads the wall
-        // clock later than this.
+        // The parker stores the offset at this point. A thread that [`Woken::Stepped`] wakes reads
+        // the wall clock later, so it sees at least this step.
         let offset = self.clock.wall_offset();
         if core::mem::replace(&mut state.offset, offset) != offset {
             return Some(Woken::Stepped);
@@ -184,7 +188,8 @@ impl<K: Clock> Parker<K> {
         }
     }
 
-    /// By a clock that stands still. The clock may move by itself now.
+    /// Sleeps without a time-out, for a clock that stands still. While the thread sleeps, the clock
+    /// is allowed to move by itself.
     fn sleep_until_called<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         drop(state);
         self.clock.idle();
@@ -195,7 +200,7 @@ impl<K: Clock> Parker<K> {
         state
     }
 
-    /// Ends this wait and all later ones.
+    /// Ends the current wait and every later wait.
     pub fn stop(&self) {
         lock(&self.state).stopped = true;
         self.notify_sleepers();
@@ -203,10 +208,11 @@ impl<K: Clock> Parker<K> {
         self.clock.idle();
     }
 
-    /// Waits until a thread is asleep here with nothing to wake for: then every due timer has been
-    /// run. Returns `false` if the parker is stopped. For tests and simulations on a clock that
-    /// moves by command. If no thread ever waits here, this call never returns. In a forked child
-    /// it returns `false`, too, while the [`DriverThread`](super::DriverThread) is the parent's.
+    /// Waits until a thread sleeps at this parker and the alarm is not due. Every due timer has
+    /// then been run. Returns `false` if the parker is stopped. This is for tests and simulations
+    /// on a clock that is moved by calls. If no thread ever waits at this parker, the call never
+    /// returns. In a forked child it also returns `false` if the
+    /// [`DriverThread`](super::DriverThread) exists only in the parent.
     pub fn settle(&self) -> bool {
         let mut state = lock(&self.state);
         state.settling += 1;
@@ -220,13 +226,14 @@ impl<K: Clock> Parker<K> {
         !state.stopped && !state.orphaned
     }
 
-    /// Returns whether that driver thread waits here. In a forked child it does if it is the thread
-    /// that forked.
+    /// Returns whether `driver` is the driver thread that waits at this parker. In a forked child
+    /// this is true only if that thread forked.
     pub(super) fn is_of(&self, driver: usize) -> bool {
         lock(&self.state).driver == driver
     }
 
-    /// Notes that a driver thread will wait here; `driver` is the [`DRIVER`] of that thread.
+    /// Notes that a driver thread will wait at this parker. `driver` is the [`DRIVER`] of that
+    /// thread.
     pub(super) fn adopt(&self, driver: usize) {
         let mut state = lock(&self.state);
         (state.driver, state.orphaned) = (driver, false);
@@ -237,8 +244,8 @@ impl<K: Clock> Parker<K> {
         is_due || self.clock.wall_offset() != state.offset || self.clock.stands_still() == state.timed
     }
 
-    /// Returns how often a thread has come out of its sleep here. The causes are alarms, looks at a
-    /// clock that may jump, and spurious wake-ups.
+    /// Returns how often a thread has woken at this parker. The causes are alarms, regular reads of
+    /// a clock that can jump, and spurious wake-ups.
     pub fn wakeups(&self) -> u64 {
         lock(&self.state).wakeups
     }
@@ -248,9 +255,9 @@ impl<K: Clock> Parker<K> {
         lock(&self.state).alarm
     }
 
-    /// Sets the alarm to `at`, unless it is set to an earlier instant. A driver thread that has
-    /// found its next time calls this, because others may have set the alarm since. Costs as
-    /// [`set`](Alarm::set).
+    /// Sets the alarm to `at`, unless it is set to an earlier instant. A driver thread calls this
+    /// after it has computed its next time, because other threads can have set the alarm in the
+    /// meantime. Costs as much as [`set`](Alarm::set).
     pub fn bring_forward(&self, at: Instant) {
         self.change(|alarm| Some(alarm.map_or(at, |alarm| alarm.min(at))));
     }
@@ -259,8 +266,8 @@ impl<K: Clock> Parker<K> {
         let mut state = lock(&self.state);
         state.alarm = to(state.alarm);
         let earlier = match (state.alarm, state.until) {
-            // A clock that stands still may have passed `until` and woken no thread, because no
-            // alarm was set then.
+            // A clock that stands still can have been moved beyond `until` without waking a thread,
+            // because no alarm was set then.
             (Some(at), Some(until)) => at < until || (!state.timed && at <= self.clock.now()),
             (at, None) => at.is_some(),
             (None, _) => false,
@@ -268,7 +275,8 @@ impl<K: Clock> Parker<K> {
         self.call_if(state, earlier);
     }
 
-    /// Releases the lock. If `needed`, notifies the threads that sleep and were not notified yet.
+    /// Releases the lock. If `needed` is true, notifies the sleeping threads that were not notified
+    /// yet.
     fn call_if(&self, mut state: MutexGuard<'_, State>, needed: bool) {
         let call = needed && state.asleep > 0 && !state.called;
         state.called |= call;
@@ -286,7 +294,7 @@ impl<K: Clock> Parker<K> {
 }
 
 impl<K: Clock> Alarm for Parker<K> {
-    /// Costs one lock. It notifies the sleeper only if `at` is earlier than the end of the sleep.
+    /// Takes one lock. It notifies the sleeper only if `at` is earlier than the end of the sleep.
     fn set(&self, at: Option<Instant>) {
         self.change(|_| at);
     }
@@ -313,7 +321,8 @@ impl<K: Clock> Watcher for Parker<K> {
     }
 }
 
-/// Others may wait by this clock, and it may have stood still because of this parker.
+/// Calls `idle`, because the clock can have stood still only because of this parker, while other
+/// parkers wait for the clock to move.
 impl<K: Clock> Drop for Parker<K> {
     fn drop(&mut self) {
         self.clock.idle();

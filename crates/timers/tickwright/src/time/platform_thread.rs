@@ -1,5 +1,5 @@
-//! A thread of the platform, without the standard library's handle. That handle's allocation cannot
-//! report a failure, and a thread of a C program needs no handle.
+//! A thread of the platform, without a handle of the standard library. Allocating such a handle
+//! ends the process if there is no memory, and the C interface does not need the handle.
 
 use core::ffi::{CStr, c_void};
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -8,7 +8,7 @@ use std::io;
 
 use super::Join;
 
-/// What a thread runs.
+/// The function that a thread runs.
 type Work = Box<dyn FnOnce() + Send>;
 
 extern "C" fn run(work: *mut c_void) -> *mut c_void {
@@ -47,13 +47,14 @@ fn refused(number: i32) -> io::Result<()> {
     if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
 }
 
-/// Starts a thread of the platform, and returns the function that waits for its end. If nobody
-/// calls that function, the thread is detached. The platform may cut the end off the name. `stack`
-/// is in bytes; `None` takes the platform's default. To the standard library the thread has no
-/// name. The work must not unwind.
+/// Starts a thread of the platform, and returns the function that waits for its end. If that
+/// function is dropped without a call, the thread is detached. The platform can truncate the name.
+/// `stack` is the stack size in bytes, or `None` for the platform's default. For the standard
+/// library the thread has no name. The work must not panic.
 ///
 /// # Errors
-/// The system's error: it has no thread to give, or it does not take the stack size.
+/// The error of the operating system if it cannot start a thread, or if it does not accept the
+/// stack size.
 pub fn start_thread(name: Option<&CStr>, stack: Option<usize>, work: Work) -> io::Result<Join> {
     let attributes = Attributes::new(stack)?;
     let work = Box::into_raw(Box::new(work));
@@ -79,7 +80,7 @@ pub fn start_thread(name: Option<&CStr>, stack: Option<usize>, work: Work) -> io
     }))
 }
 
-/// A thread that was started. If it is not joined, the drop detaches it.
+/// A started thread. If it was not joined, dropping this value detaches it.
 struct Thread(libc::pthread_t);
 
 impl Thread {
@@ -98,7 +99,7 @@ impl Drop for Thread {
     }
 }
 
-/// Gives the first 15 bytes of a name to a thread.
+/// Sets a thread's name to the first 15 bytes of `name`.
 #[cfg(target_os = "linux")]
 fn named(thread: libc::pthread_t, name: &CStr) {
     let mut first: [core::ffi::c_char; 16] = [0; 16];

@@ -1,4 +1,4 @@
-//! The clock of a scheduler: one of the machine, or one that the caller brings.
+//! The clock of a scheduler: a clock of the machine, or a clock that the caller implements.
 
 use core::any::Any;
 use core::fmt;
@@ -6,7 +6,7 @@ use core::fmt;
 use super::{Clock, Instant, SystemClock};
 use crate::sync::Arc;
 
-/// The clock of a scheduler. The machine's own clocks cost no allocation and no indirect call.
+/// The clock of a scheduler. A clock of the machine needs no allocation and no indirect call.
 #[derive(Clone)]
 pub(crate) enum Source {
     System(SystemClock),

@@ -1,4 +1,4 @@
-//! The machine's own clocks.
+//! The clocks of the machine.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,31 +18,33 @@ use core::time::Duration;
 
 use super::{Clock, Instant, Timeline};
 
-/// A clock of the machine. The clocks are values of one type, so a program can choose one at run
-/// time.
+/// A clock of the machine. All clocks are values of this type, so a program can choose a clock at
+/// run time.
 ///
-/// On Linux `now` counts from the machine's start, as the kernel's clocks do. The same instant
-/// means the same moment in every process. It is small enough for [shards](crate::shard) for nine
-/// years. Elsewhere it counts from a day before the first reading in this process, or for
-/// [`BootTime`](Self::BootTime) on macOS from a day before the machine's start.
+/// On Linux, `now` counts from the machine's start, as the kernel's clocks do, so an instant means
+/// the same moment in every process. For nine years after the start, such an instant in ns is small
+/// enough for the fast path of [shards](crate::shard). On other systems, `now` counts from a day
+/// before the first reading in this process. [`BootTime`](Self::BootTime) on macOS counts from a
+/// day before the machine's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SystemClock {
-    /// Advances while the machine runs, and stands still while the machine is suspended, but for
-    /// Windows (see the [table](super)). This is `CLOCK_MONOTONIC`; one reading costs some 20 ns.
+    /// Advances while the machine runs. While the machine is suspended it stands still, except on
+    /// Windows (see the [table](super)). On Linux this is `CLOCK_MONOTONIC`. One reading costs
+    /// about 20 ns.
     #[default]
     Monotonic,
-    /// Advances while the machine is suspended, too. This is `CLOCK_BOOTTIME` on Linux and
-    /// `CLOCK_MONOTONIC_RAW` on macOS. Other systems have no such clock: there it is the same as
-    /// [`Monotonic`](Self::Monotonic).
+    /// Also advances while the machine is suspended. This is `CLOCK_BOOTTIME` on Linux and
+    /// `CLOCK_MONOTONIC_RAW` on macOS. On other systems, which have no such clock, it is the same
+    /// as [`Monotonic`](Self::Monotonic).
     BootTime,
-    /// The steady timeline of [`Monotonic`](Self::Monotonic), and the offset of the time of day
-    /// (`CLOCK_REALTIME`) to it. The offset changes when the wall clock is set, at a leap second
-    /// and at a resume. Slewing does not change it.
+    /// The steady timeline of [`Monotonic`](Self::Monotonic), with the offset of the wall clock
+    /// (`CLOCK_REALTIME`) from this timeline. The offset changes when the wall clock is set, at a
+    /// leap second, and at a resume. Slewing does not change it.
     RealTime,
 }
 
-/// The longest sleep by the monotonic clock. Then the sleeper checks whether another clock has
-/// jumped.
+/// The longest sleep of a thread that sleeps by the monotonic clock. After this time the thread
+/// checks whether another clock has jumped.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Clock for SystemClock {
@@ -54,9 +56,9 @@ impl Clock for SystemClock {
         })
     }
 
-    /// Each reading returns the same offset unless the wall clock was set. The two clocks cannot be
-    /// read at one instant, so the offset is exact to the time between the reads, some 50 ns. For
-    /// [`RealTime`](Self::RealTime) alone.
+    /// Only [`RealTime`](Self::RealTime) has an offset. Each call returns the same offset unless
+    /// the wall clock was set. The two clocks cannot be read at the same instant, so the error of
+    /// the offset is at most the time between the two reads, about 50 ns.
     fn wall_offset(&self) -> Option<i64> {
         static KNOWN: AtomicI64 = AtomicI64::new(i64::MIN);
 
@@ -81,14 +83,14 @@ impl Clock for SystemClock {
 
 /// Returns the offset between two clocks that are read one after the other.
 ///
-/// The true offset lies between two bounds. One is the wall minus the steady time read after it;
-/// the other is the wall minus the steady time read before it. The function moves the known offset
-/// into these bounds and no further, so the known offset never moves away from the true one, and
-/// after a few readings it no longer changes.
+/// The true offset lies between two bounds: the wall time minus a steady time that was read after
+/// it, and the wall time minus a steady time that was read before it. If the known offset is
+/// outside of these bounds, the function moves it to the nearest bound. The known offset therefore
+/// never moves away from the true offset, and after a few readings it no longer changes.
 ///
-/// Clocks that show whole granules are behind by up to one each. The lower bound is wider by two,
-/// so that bounds of all readings meet. The upper one is not, so that no timer fires before the
-/// wall shows its date.
+/// If clocks show only multiples of a granule, each reading can be behind by up to one granule. The
+/// lower bound is therefore lower by two granules, so that the bounds of all readings overlap. The
+/// upper bound is not raised, so that no timer fires before the wall clock shows its date.
 fn offset(known: &AtomicI64, granule: i64, steady: impl Fn() -> u64, wall: impl Fn() -> i64) -> i64 {
     let steady = || i64::try_from(steady()).unwrap_or(i64::MAX);
     let before = steady();
@@ -97,7 +99,7 @@ fn offset(known: &AtomicI64, granule: i64, steady: impl Fn() -> u64, wall: impl 
     let last = known.load(Ordering::Relaxed);
     let least = wall.saturating_sub(after).saturating_sub(2 * granule);
     let offset = last.max(least).min(wall.saturating_sub(before));
-    // Two threads may overwrite each other's offset across a step: the next reading corrects it.
+    // During a step, two threads can overwrite each other's offset. The next reading corrects it.
     if offset != last {
         known.store(offset, Ordering::Relaxed);
     }

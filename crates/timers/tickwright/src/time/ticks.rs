@@ -1,13 +1,13 @@
-//! From a clock's instants to a queue's ticks and back.
+//! Converts a clock's instants to a queue's ticks and back.
 
 use tickwright_core::Tick;
 
 use super::Instant;
 
-/// How long a queue's tick is. Tick 0 begins at the clock's [`Instant::ZERO`].
+/// The length of a queue's tick. Tick 0 begins at the clock's [`Instant::ZERO`].
 ///
-/// Deadlines round up and `now` rounds down, so a timer that the queue calls due is due on the
-/// clock, too.
+/// Deadlines are rounded up and `now` is rounded down, so when the queue delivers a timer, the
+/// timer is also due by the clock.
 ///
 /// ```
 /// use tickwright::time::{Instant, Ticks};
@@ -19,22 +19,23 @@ use super::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticks {
-    /// The length in ns; never 0.
+    /// The length in ns. It is never 0.
     length: u64,
     /// 2^64 / `length`, rounded down. Multiplying by it replaces a division, which would cost as
-    /// much as arming a timer. 0 if the length is a power of two: then `shift` is that power, and a
-    /// shift replaces the product.
+    /// much as arming a timer. It is 0 if the length is a power of two, 2^`shift`. In this case a
+    /// shift replaces the multiplication.
     reciprocal: u64,
     shift: u32,
 }
 
 impl Ticks {
-    /// Ticks of 1 ns: the default for exact queues.
+    /// Ticks of 1 ns, the default for exact queues.
     pub const NANOSECOND: Self = Self::of(1);
-    /// Ticks of 1 ms: the default for wheels.
+    /// Ticks of 1 ms, the default for wheels.
     pub const MILLISECOND: Self = Self::of(1_000_000);
 
-    /// Ticks of `nanoseconds` each; 0 is treated as 1. A power of two converts fastest.
+    /// Creates ticks of `nanoseconds` each. 0 is treated as 1. The conversion is fastest if the
+    /// length is a power of two.
     #[must_use]
     pub const fn of(nanoseconds: u64) -> Self {
         let length = if nanoseconds == 0 { 1 } else { nanoseconds };
@@ -44,7 +45,7 @@ impl Ticks {
         Self { length, reciprocal, shift: length.trailing_zeros() }
     }
 
-    /// Nanoseconds in a tick.
+    /// Returns the length of a tick in nanoseconds.
     #[must_use]
     pub const fn nanoseconds(self) -> u64 {
         self.length
@@ -57,9 +58,10 @@ impl Ticks {
         self.divide(now.as_nanos()).0
     }
 
-    /// Quotient and remainder. With r for the reciprocal, 2^64 = r length + e with e < length, so x
-    /// r / 2^64 = x / length - (x e / length) / 2^64. The subtracted term is less than 1, so the
-    /// product, rounded down, is the quotient or one less.
+    /// Returns the quotient and the remainder of `x` and the length. Let r be the reciprocal. Then
+    /// 2^64 = r * length + e with e < length, so x r / 2^64 = x / length - (x e / length) / 2^64.
+    /// The subtracted term is less than 1, so x r / 2^64, rounded down, is the quotient or one
+    /// less.
     #[inline]
     const fn divide(self, x: u64) -> (u64, u64) {
         let length = self.length;
@@ -79,7 +81,8 @@ impl Ticks {
         quotient + (remainder > 0) as u64
     }
 
-    /// Returns the instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches it.
+    /// Returns the instant at which `tick` begins, or [`Instant::MAX`] if no clock ever reaches
+    /// that instant.
     #[inline]
     #[must_use]
     pub const fn start(self, tick: Tick) -> Instant {

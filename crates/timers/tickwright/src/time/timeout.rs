@@ -4,15 +4,15 @@ use core::time::Duration;
 
 use super::Instant;
 
-/// Returns the time-out in milliseconds for `poll` and similar calls, which then return once `wake`
-/// has come.
+/// Returns a time-out in milliseconds for `poll` and similar calls, with which they return when the
+/// clock has reached `wake`.
 ///
 /// `now` and `wake` are instants of the same clock. [`Ticks::start`](crate::time::Ticks::start)
 /// converts the ticks of a queue.
 ///
-/// The result rounds up: a loop that wakes too early finds nothing due and polls again at once. It
-/// is 0 if `wake` is past, and -1 (wait for ever) if `wake` is `None`. It is at most [`i32::MAX`]
-/// (24 days): a longer wait takes several calls.
+/// The result is rounded up, because a loop that wakes too early finds no due timer and polls again
+/// at once. It is 0 if `wake` has passed, and -1 (no time-out) if `wake` is `None`. It is at most
+/// [`i32::MAX`] (24 days), so a longer wait takes several calls.
 ///
 /// ```
 /// use tickwright::time::{Instant, Ticks, timeout_ms};
@@ -26,10 +26,10 @@ use super::Instant;
 /// assert_eq!(timeout_ms(now, next_wake.map(|tick| Ticks::MILLISECOND.start(tick))), 2);
 /// ```
 ///
-/// A loop that sleeps for this time does not notice an earlier timer that another thread arms
-/// meanwhile. If other threads arm timers, take an [alarm](crate::time::Alarm) instead.
+/// A loop that sleeps for this time does not notice when another thread arms an earlier timer
+/// during the sleep. If other threads arm timers, use an [alarm](crate::time::Alarm) instead.
 ///
-/// The example `examples/poll_loop.rs` of this crate is a whole event loop.
+/// The example `examples/poll_loop.rs` of this crate is a complete event loop.
 #[must_use]
 pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
     wake.map_or(-1, |at| {
@@ -40,8 +40,8 @@ pub fn timeout_ms(now: Instant, wake: Option<Instant>) -> i32 {
 
 /// Returns the time-out as a duration, for `ppoll`, `kevent` and other calls that take nanoseconds.
 ///
-/// As in [`timeout_ms`], `now` and `wake` are instants of the same clock. The result is exact. It
-/// is zero if `wake` is past, and `None` (wait for ever) if `wake` is `None`.
+/// As in [`timeout_ms`], `now` and `wake` are instants of the same clock. The result is not
+/// rounded. It is zero if `wake` has passed, and `None` (no time-out) if `wake` is `None`.
 #[must_use]
 pub fn timeout(now: Instant, wake: Option<Instant>) -> Option<Duration> {
     wake.map(|at| at.duration_since(now))

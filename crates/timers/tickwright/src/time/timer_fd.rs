@@ -1,4 +1,4 @@
-//! The alarm of an event loop: a descriptor that becomes readable.
+//! An alarm for an event loop: a descriptor that becomes readable when the alarm goes off.
 
 #[cfg(any(not(target_os = "linux"), tickwright_kqueue))]
 mod kqueue;
@@ -24,30 +24,31 @@ use setting::{Told, Wall};
 
 /// An [`Alarm`] that is a descriptor: a `timerfd` on Linux, a `kqueue` on macOS and FreeBSD.
 ///
-/// Put the descriptor into `poll`, `epoll`, `kevent` or another loop, for reading. When the
-/// descriptor is readable, [`acknowledge`](Self::acknowledge) it. Then run the scheduler unless the
-/// result is [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`.
+/// Let `poll`, `epoll`, `kevent` or another call wait until the descriptor is readable. When it is
+/// readable, call [`acknowledge`](Self::acknowledge), and then run the scheduler unless the result
+/// is [`Rung::Quiet`]. The descriptor never blocks, and is closed on `exec`.
 ///
-/// A timerfd uses the kernel's clock that belongs to the scheduler's clock. By
-/// [`SystemClock::RealTime`] it goes off at a wall-clock time, which is computed when the alarm is
-/// set. It also goes off if the wall clock is set while it is armed. A kqueue waits by the
-/// monotonic clock, and for another clock it wakes the loop each second to look at that clock.
+/// A timerfd uses the kernel's clock that corresponds to the scheduler's clock. With
+/// [`SystemClock::RealTime`], it goes off at a wall time, which is computed when the alarm is set.
+/// It also goes off if the wall clock is set while the alarm is set. A kqueue waits by the
+/// monotonic clock. For any other clock, it therefore wakes the loop each second to check that
+/// clock.
 ///
-/// A forked child has a descriptor of its own under the same number, set to the same time. The
+/// A forked child has its own descriptor with the same number, which is set to the same time. The
 /// child's operations on it do not affect the parent's.
 #[derive(Debug)]
 pub struct TimerFd {
     fd: Arc<OwnedFd>,
     clock: SystemClock,
-    /// The lock serializes the calls that set the timer, so the last call takes effect.
+    /// The lock serializes the calls that set the timer, so that the last call takes effect.
     told: ForkLock<Told>,
 }
 
 impl TimerFd {
-    /// Makes an alarm that is not set.
+    /// Creates an alarm that is not set.
     ///
     /// # Errors
-    /// The system's error: too many open descriptors, or no memory.
+    /// The error of the operating system: too many open descriptors, or no memory.
     pub fn new(clock: SystemClock) -> io::Result<Self> {
         let fd = Arc::new(os::create(clock)?);
         let process = Process::this();
@@ -58,7 +59,7 @@ impl TimerFd {
         Ok(Self { fd, clock, told })
     }
 
-    /// The clock by which the alarm goes off.
+    /// Returns the clock of the alarm's time.
     #[must_use]
     pub fn clock(&self) -> SystemClock {
         self.clock
@@ -68,8 +69,8 @@ impl TimerFd {
     /// run the scheduler, which sets the alarm again.
     ///
     /// # Errors
-    /// The system's error. It may come from an earlier setting, since [`Alarm::set`] cannot report
-    /// one.
+    /// The error of the operating system. It can come from an earlier call of [`Alarm::set`], which
+    /// cannot return an error.
     pub fn acknowledge(&self) -> io::Result<Rung> {
         let mut told = lock(&self.told);
         if let Some(failure) = told.failure.take() {
@@ -81,13 +82,15 @@ impl TimerFd {
 }
 
 impl Told {
-    /// Called in a forked child. The next use of the alarm tries again what fails here.
+    /// Gives a forked child its own descriptor. If this fails, the next use of the alarm tries
+    /// again.
     fn forget_parent(&mut self) {
         let _ = self.own();
     }
 
-    /// Makes sure that the descriptor is this process's own: a child inherits the parent's timerfd
-    /// under the same number, and no kqueue.
+    /// Makes sure that the descriptor belongs to this process. This is necessary because a forked
+    /// child inherits the parent's timerfd with the same number, or does not inherit a kqueue at
+    /// all.
     fn own(&mut self) -> io::Result<()> {
         if self.process.is_this() {
             return Ok(());
@@ -99,9 +102,9 @@ impl Told {
 }
 
 impl Alarm for TimerFd {
-    /// Costs one system call, or two with a kqueue; by real time also a few readings of the clock.
-    /// The system has no reason to refuse, but an error would be kept for
-    /// [`acknowledge`](TimerFd::acknowledge).
+    /// Costs one system call, or two with a kqueue. With [`SystemClock::RealTime`] it also costs a
+    /// few readings of the clock. No error is expected, but if there is one,
+    /// [`acknowledge`](TimerFd::acknowledge) returns it.
     fn set(&self, at: Option<Instant>) {
         let mut told = lock(&self.told);
         told.at = at;

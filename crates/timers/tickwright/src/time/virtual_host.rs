@@ -1,4 +1,4 @@
-//! A machine whose clocks move by command, for tests and simulations.
+//! A simulated machine whose clocks are moved by calls, for tests and simulations.
 
 use core::time::Duration;
 use std::sync::Weak;
@@ -7,15 +7,17 @@ use super::{Clock, Instant, SystemClock, Watcher, nanos};
 use crate::fork::{ForkLock, Order};
 use crate::sync::{Arc, lock, no_memory};
 
-/// A machine with the three clocks of [`SystemClock`]. A clone is a handle to the same machine.
+/// A simulated machine with the three clocks of [`SystemClock`]. A clone is another handle to the
+/// same machine.
 ///
-/// The clocks stand still until a caller moves them. They [move by
-/// themselves](Self::move_by_itself) if a caller asks for that, or [run](Self::resume) with the
-/// machine's own clock.
+/// The clocks stand still until a call moves them. After [`move_by_itself`](Self::move_by_itself)
+/// they jump to the next time for which a thread waits, and after [`resume`](Self::resume) they run
+/// with the real machine's clock.
 ///
 /// All times saturate. The steady clocks stop at [`Instant::MAX`], and the wall's offset stays in
-/// the range of `i64`. Any thread may read and move the clocks; no steady clock ever runs back. A
-/// call that moves a clock wakes the threads that sleep by it before the call returns.
+/// the range of `i64`. Any thread can read and move the clocks, but no steady clock ever runs
+/// backwards. A call that moves a clock notifies the threads that wait for a time of this clock
+/// before it returns.
 ///
 /// ```
 /// use core::time::Duration;
@@ -45,21 +47,25 @@ struct Times {
     watchers: ForkLock<Vec<(SystemClock, Weak<dyn Watcher>)>>,
 }
 
-/// The times of the clocks.
+/// The state from which the times of the clocks are computed.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
-    /// The monotonic clock. While the clocks run, what it showed when they were resumed.
+    /// The time of the monotonic clock. While the clocks run, this is the time that it showed when
+    /// they were resumed.
     running: Instant,
-    /// What the machine's own clock showed when the clocks were resumed.
+    /// The time of the real machine's clock when the clocks were resumed, or `None` if they stand
+    /// still.
     resumed: Option<Instant>,
-    /// The sum of all suspends: boot time is ahead of the monotonic clock by this much.
+    /// The total length of all suspends, by which boot time is ahead of the monotonic clock.
     suspended: Duration,
-    /// The wall minus the monotonic clock, in ns.
+    /// The wall time minus the monotonic time, in ns.
     offset: i64,
-    /// How many guards let the clocks move by themselves, and how many keep them from it.
+    /// How many guards let the clocks move by themselves. The next field counts the guards that
+    /// prevent this.
     moves: usize,
     holds: usize,
-    /// A thread moves the clocks by themselves, and a watcher has become idle since it looked.
+    /// Whether a thread is moving the clocks in `idle`. The next field is whether a watcher has
+    /// become idle since that thread's last check.
     moving: bool,
     asked: bool,
 }
@@ -82,8 +88,8 @@ impl VirtualHost {
         Self::starting_at(Instant::ZERO, 0)
     }
 
-    /// Like [`new`](Self::new). Returns `None` if there is no memory for its locks. If there
-    /// is no memory for the reference count, the process ends, as everywhere in the standard
+    /// Like [`new`](Self::new). Returns `None` if there is no memory for the machine's locks. If
+    /// there is no memory for the `Arc`, the process ends, as for every allocation of the standard
     /// library.
     #[must_use]
     pub fn try_new() -> Option<Self> {
@@ -108,7 +114,7 @@ impl VirtualHost {
         Some(Self { times: Arc::new(times) })
     }
 
-    /// Returns the machine's clock of that kind.
+    /// Returns the machine's clock of the given kind.
     #[must_use]
     pub fn clock(&self, kind: SystemClock) -> VirtualClock {
         VirtualClock { host: self.clone(), kind }
@@ -120,25 +126,26 @@ impl VirtualHost {
         self.clock(SystemClock::Monotonic)
     }
 
-    /// Returns a clock that advances while the machine is suspended, too.
+    /// Returns a clock that also advances while the machine is suspended.
     #[must_use]
     pub fn boot_time(&self) -> VirtualClock {
         self.clock(SystemClock::BootTime)
     }
 
-    /// Returns a clock with the monotonic timeline and the time of day.
+    /// Returns a clock with the monotonic timeline and a wall time.
     #[must_use]
     pub fn real_time(&self) -> VirtualClock {
         self.clock(SystemClock::RealTime)
     }
 
-    /// Lets the clocks move by themselves until the guard is dropped. When all who wait by this
-    /// machine sleep, the clocks go to the next time for which one waits. So a test that waits for
-    /// hours ends at once.
+    /// Lets the clocks move by themselves until the guard is dropped. When every thread that waits
+    /// for times of this machine is asleep, the clocks jump to the earliest time for which one of
+    /// these threads waits. A test that waits for simulated hours therefore ends at once.
     ///
-    /// A [`Parker`](super::Parker) counts as one who waits, even before a thread waits there: then
-    /// it keeps the clocks from moving. A thread that does not wait by this machine is not seen. If
-    /// it arms timers, it should [hold](Self::hold) the clocks meanwhile.
+    /// Each [`Parker`](super::Parker) stands for one such thread, even before a thread waits at it.
+    /// In this case the parker prevents the clocks from moving. The machine does not know of a
+    /// thread that does not wait for its times. If such a thread arms timers, it should
+    /// [hold](Self::hold) the clocks while it does so.
     ///
     /// ```
     /// use core::time::Duration;
@@ -158,24 +165,24 @@ impl VirtualHost {
         ClockMoves { host: self.clone() }
     }
 
-    /// Keeps the clocks from moving by themselves until the guard is dropped.
+    /// Prevents the clocks from moving by themselves until the guard is dropped.
     pub fn hold(&self) -> ClockHold {
         lock(&self.times.shown).holds += 1;
         ClockHold { host: self.clone() }
     }
 
-    /// Lets the clocks run with the machine's own monotonic clock. A call on clocks that run does
-    /// nothing.
+    /// Lets the clocks run with the real machine's monotonic clock. If they already run, the call
+    /// does nothing.
     pub fn resume(&self) {
         self.change(|shown| shown.resumed = shown.resumed.or(Some(SystemClock::Monotonic.now())));
     }
 
-    /// Stops the clocks. A call on clocks that stand still does nothing.
+    /// Stops the clocks. If they already stand still, the call does nothing.
     pub fn pause(&self) {
         self.change(|shown| (shown.running, shown.resumed) = (shown.now(), None));
     }
 
-    /// Returns whether the clocks stand still. They do at first.
+    /// Returns whether the clocks stand still, as they do at first.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         lock(&self.times.shown).resumed.is_none()
@@ -191,7 +198,7 @@ impl VirtualHost {
         self.change(|shown| shown.offset = shown.offset.saturating_add(by));
     }
 
-    /// Suspends the machine for `span`: boot time and the wall advance, the monotonic clock does
+    /// Suspends the machine for `span`: boot time and wall time advance, but monotonic time does
     /// not.
     pub fn suspend(&self, span: Duration) {
         self.change(|shown| {
@@ -200,7 +207,7 @@ impl VirtualHost {
         });
     }
 
-    /// Moves the clocks, then notifies all watchers.
+    /// Changes the clocks, and then notifies all watchers.
     fn change(&self, change: impl FnOnce(&mut Shown)) {
         change(&mut lock(&self.times.shown));
         self.notify();
@@ -212,15 +219,15 @@ impl VirtualHost {
         }
     }
 
-    /// Returns all watchers. The caller holds no lock while it calls them, since a watcher may move
-    /// the clocks or start to watch again.
+    /// Returns all watchers. The caller holds no lock while it calls the watchers, because a
+    /// watcher can move the clocks or register again.
     fn watchers(&self) -> Vec<(SystemClock, Arc<dyn Watcher>)> {
         let watchers = lock(&self.times.watchers);
         watchers.iter().filter_map(|(kind, watcher)| Some((*kind, watcher.upgrade()?))).collect()
     }
 
-    /// Returns when the monotonic clock reaches the next time for which a watcher waits. `None`:
-    /// one works.
+    /// Returns the monotonic time at which the earliest time for which a watcher waits is reached.
+    /// Returns `None` if a watcher is not asleep.
     fn awaited(&self) -> Option<Instant> {
         let suspended = lock(&self.times.shown).suspended;
         self.watchers().into_iter().try_fold(Instant::MAX, |least, (kind, watcher)| {
@@ -230,17 +237,18 @@ impl VirtualHost {
         })
     }
 
-    /// Moves the clocks by themselves, while they may and all watchers sleep. One thread does so at
-    /// a time.
+    /// Moves the clocks to the next awaited time, as long as this is allowed and all watchers are
+    /// asleep. Only one thread at a time does this.
     fn idle(&self) {
         let mut shown = lock(&self.times.shown);
         shown.asked = true;
         if !shown.may_move() || core::mem::replace(&mut shown.moving, true) {
             return;
         }
-        // A watcher may wake one that the look has found asleep, and sleep before the look comes to
-        // it. The second look finds that the other one works. If that one has worked and sleeps
-        // again, a watcher has asked meanwhile: each asks between its sleep and its next work.
+        // One check of all watchers is not enough. Watcher B can wake watcher A after the check has
+        // found A asleep, and then fall asleep before the check reaches B. A second check finds
+        // that A is awake. If A is already asleep again, it has called `idle` since the first
+        // check, because every watcher calls `idle` before it sleeps.
         while shown.may_move() && core::mem::take(&mut shown.asked) {
             drop(shown);
             let next = self.awaited().and_then(|_| self.awaited()).filter(|&at| at < Instant::MAX);
@@ -250,7 +258,8 @@ impl VirtualHost {
                 && shown.may_move()
                 && !shown.asked
             {
-                // Under the lock of the check: nobody holds the clocks or lets them run in between.
+                // The clocks are moved under the same lock as the check, so that no thread can hold
+                // or resume them in between.
                 (shown.running, shown.asked) = (at, true);
                 drop(shown);
                 self.notify();
@@ -261,7 +270,7 @@ impl VirtualHost {
     }
 }
 
-/// While this guard lives, the clocks of its [`VirtualHost`] move by themselves.
+/// A guard: the clocks of its [`VirtualHost`] move by themselves while the guard exists.
 #[must_use = "the clocks no longer move by themselves when this is dropped"]
 #[derive(Debug)]
 pub struct ClockMoves {
@@ -271,12 +280,12 @@ pub struct ClockMoves {
 impl Drop for ClockMoves {
     fn drop(&mut self) {
         lock(&self.host.times.shown).moves -= 1;
-        // Another guard may live. Whoever did not sleep while this one did may sleep now.
+        // Another such guard can exist, and all watchers can be asleep now.
         self.host.idle();
     }
 }
 
-/// While this guard lives, the clocks of its [`VirtualHost`] do not move by themselves.
+/// A guard: the clocks of its [`VirtualHost`] do not move by themselves while the guard exists.
 #[must_use = "the clocks may move again when this is dropped"]
 #[derive(Debug)]
 pub struct ClockHold {
@@ -285,8 +294,8 @@ pub struct ClockHold {
 
 impl Drop for ClockHold {
     fn drop(&mut self) {
-        // All watchers look again, and call `idle` when they have nothing to do. This thread calls
-        // it for those that sleep already.
+        // All watchers are notified, and call `idle` when they have nothing to do. If all of them
+        // stay asleep, this thread calls `idle` for them.
         self.host.change(|shown| shown.holds -= 1);
         self.host.idle();
     }

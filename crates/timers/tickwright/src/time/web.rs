@@ -1,4 +1,5 @@
-//! The alarm of a page: a time-out of the host, which is a browser, a worker of it, or node.
+//! An alarm for a page. It uses a time-out of the host, which is a browser, a browser's worker, or
+//! Node.js.
 
 use core::fmt;
 use std::sync::Weak;
@@ -10,10 +11,10 @@ use crate::sync::{Arc, Mutex, lock};
 
 #[wasm_bindgen::prelude::wasm_bindgen]
 extern "C" {
-    /// Milliseconds since the page or worker began. It never runs back.
+    /// Returns the milliseconds since the page or worker began. The result never decreases.
     #[wasm_bindgen(js_namespace = performance)]
     pub(super) fn now() -> f64;
-    /// Milliseconds since 1970-01-01 UTC, without a fraction.
+    /// Returns the milliseconds since 1970-01-01 UTC, as a whole number.
     #[wasm_bindgen(js_namespace = Date, js_name = now)]
     pub(super) fn date() -> f64;
     #[wasm_bindgen(js_name = setTimeout)]
@@ -22,30 +23,31 @@ extern "C" {
     fn clear_timeout(id: &JsValue);
 }
 
-/// An [`Alarm`] that is a `setTimeout` of the page, by [`SystemClock::Monotonic`]. For the target
-/// `wasm32-unknown-unknown`, with the feature `web`.
+/// An [`Alarm`] that uses `setTimeout` of the page. Its times are times of
+/// [`SystemClock::Monotonic`]. For the target `wasm32-unknown-unknown`, with the feature `web`.
 ///
 /// ```text
 /// let alarm = WebAlarm::new(move || drop(scheduler.upgrade().map(|timers| timers.run_queue())));
 /// ```
 ///
-/// The host calls the function when the alarm goes off, from its event loop. The function sets the
-/// alarm again, as [`run_queue`](crate::scheduler::Scheduler::run_queue) does. The drop stops the
-/// alarm.
+/// When the alarm goes off, the host's event loop calls the function that was passed to `new`. The
+/// function must set the alarm again, as [`run_queue`](crate::scheduler::Scheduler::run_queue)
+/// does. Dropping the value stops the alarm.
 ///
-/// The alarm is never early: a host that calls too early is asked to wait for the rest. One wait of
-/// a host is at most 2^31 - 1 ms (24.8 days), so the alarm of a longer one wakes and waits again.
-/// It is late by up to 1 ms, because the time-out is rounded up, and by what the host adds. In a
-/// page that is visible, a time-out that a time-out sets waits for at least 4 ms from the fifth one
-/// on. A hidden page gets one wake-up a second, or one a minute.
+/// The alarm is never early. If the host's call comes too early, the alarm sets another time-out
+/// for the remaining time. A time-out of a host is at most 2^31 - 1 ms (24.8 days), so a longer
+/// wait consists of several time-outs. The alarm is late by up to 1 ms, because the time-out is
+/// rounded up, and by any delay of the host. On a visible page, if the callback of a time-out sets
+/// the next time-out, and so on, each time-out from the fifth on takes at least 4 ms. A hidden page
+/// gets only one wake-up per second, or one per minute.
 ///
-/// A module with threads of WebAssembly (`+atomics`) does not compile with this type: the time-out
-/// belongs to one worker.
+/// A module with WebAssembly threads (`+atomics`) that uses this type does not compile, because the
+/// time-out belongs to a single worker.
 pub struct WebAlarm(Arc<Shared>);
 
 struct Shared {
     run: Box<dyn Fn() + Send + Sync>,
-    /// The function of the host that calls `rung`.
+    /// The function that the host calls, which calls `rung`.
     call: JsValue,
     state: Mutex<State>,
 }
@@ -53,12 +55,12 @@ struct Shared {
 #[derive(Default)]
 struct State {
     at: Option<Instant>,
-    /// The time-out of the host. It is there while `at` is.
+    /// The time-out of the host. It is `Some` if and only if `at` is `Some`.
     id: Option<JsValue>,
 }
 
 impl WebAlarm {
-    /// Makes an alarm that is not set. `run` is called when the alarm goes off.
+    /// Creates an alarm that is not set. `run` is called whenever the alarm goes off.
     #[must_use]
     pub fn new(run: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Arc::new_cyclic(|shared: &Weak<Shared>| {
@@ -68,14 +70,15 @@ impl WebAlarm {
                     shared.rung();
                 }
             });
-            // The host frees the closure when nothing can call it any more.
+            // The host frees the closure when nothing can call it anymore.
             Shared { run: Box::new(run), call: call.into_js_value(), state: Mutex::default() }
         }))
     }
 }
 
 impl Shared {
-    /// Asks the host to call when the clock shows `at`, or as late as a host can.
+    /// Sets a time-out of the host for the moment when the clock shows `at`, or the longest
+    /// possible time-out if `at` is later than that.
     fn wait_until(&self, at: Instant) -> JsValue {
         set_timeout(&self.call, timeout_ms(SystemClock::Monotonic.now(), Some(at)))
     }
@@ -94,7 +97,7 @@ impl Shared {
 }
 
 impl Alarm for WebAlarm {
-    /// Costs two calls of the host.
+    /// Costs two calls of the host's functions.
     fn set(&self, at: Option<Instant>) {
         let mut state = lock(&self.0.state);
         if let Some(id) = state.id.take() {

@@ -1,4 +1,5 @@
-//! What the models share: a scene with two shards, timers that log, and the checks at the end.
+//! The parts that all models use: a scene with two shards, timers that log, and the checks at the
+//! end.
 #![allow(dead_code, reason = "no model needs all of it")]
 
 use std::sync::{Arc, Mutex};
@@ -7,11 +8,12 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use tickwright::shard::{Shards, SharedFiring, SharedTimer, WheelGeometry};
 use tickwright::structures::Geometry;
 
-/// The shipped protocol over three levels. They start at delays of 0, 63 and 504, and end at 4032.
+/// A geometry for the shipped protocol with three levels, which begin at delays of 0, 63 and 504.
+/// The last level ends at 4032.
 pub(crate) type Ours = Geometry<64, 3, 3>;
 
-/// Explores every schedule of `scene`, or those with at most `bound` preemptions, and prints their
-/// number.
+/// Explores every schedule of `scene`, or if there is a `bound`, every schedule with at most that
+/// many preemptions. Prints how many schedules ran.
 pub(crate) fn explore(bound: Option<usize>, scene: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = bound;
@@ -25,7 +27,7 @@ pub(crate) fn explore(bound: Option<usize>, scene: impl Fn() + Send + Sync + 'st
     println!("{:?} schedules in {:.1} s", count, begun.elapsed().as_secs_f32());
 }
 
-/// Runs each closure on a thread of its own, and the last one on this thread.
+/// Runs each closure on a new thread, except the last closure, which runs on this thread.
 macro_rules! together {
     ($first:expr, $($more:expr),+) => {{
         let first = loom::thread::spawn($first);
@@ -45,7 +47,7 @@ pub(crate) use together;
 /// One firing: the deadline, the bucket's end, and the payload that the callback saw.
 pub(crate) type Entry = (u64, u64, u64);
 
-/// A timer whose callback logs, and the payload that re-arming threads write.
+/// A timer whose callback logs, and the payload that threads write before they re-arm the timer.
 pub(crate) struct Logged<G: WheelGeometry = Ours> {
     pub(crate) timer: SharedTimer<G>,
     pub(crate) payload: Arc<AtomicU64>,
@@ -63,7 +65,7 @@ impl<G: WheelGeometry> Logged<G> {
         Self::doing(shards, shard, |_, _| {})
     }
 
-    /// Makes a timer whose callback also calls `act`, with the number of earlier firings.
+    /// Creates a timer whose callback also calls `act` with the number of earlier firings.
     pub(crate) fn doing(
         shards: &Shards<G>,
         shard: usize,
@@ -73,7 +75,7 @@ impl<G: WheelGeometry> Logged<G> {
         let log = Arc::new(Mutex::new(Vec::new()));
         let (seen, written) = (Arc::clone(&payload), Arc::clone(&log));
         let callback = move |firing: &SharedFiring<'_, G>| {
-            // Relaxed: the timer alone must make the payload visible.
+            // Relaxed, because only the timer must make the payload visible.
             let entry = (firing.deadline(), firing.expiry(), seen.load(Ordering::Relaxed));
             let before = {
                 let mut log = written.lock().unwrap();
@@ -92,13 +94,13 @@ impl<G: WheelGeometry> Logged<G> {
         logged
     }
 
-    /// Writes the payload, re-arms the timer, and returns whether it was pending.
+    /// Writes the payload and re-arms the timer. Returns whether the timer was pending.
     pub(crate) fn publish(&self, payload: u64, deadline: u64) -> bool {
         self.payload.store(payload, Ordering::Relaxed);
         self.timer.modify(deadline).unwrap().is_pending()
     }
 
-    /// The deadline for which the timer should be pending.
+    /// Returns the deadline for which the timer should be pending.
     pub(crate) fn shadow(&self) -> Option<u64> {
         self.timer.verdict().unwrap_or_else(|complaint| panic!("{complaint}"))
     }
@@ -108,14 +110,14 @@ impl<G: WheelGeometry> Logged<G> {
     }
 }
 
-/// Advances a shard that several threads advance. A thread that is refused leaves the work to the
-/// other thread.
+/// Advances a shard that several threads advance. If the shard is busy, the thread does nothing,
+/// because the other thread does the work.
 pub(crate) fn advance<G: WheelGeometry>(shards: &Shards<G>, shard: usize, now: u64) {
     let _ = shards.shard(shard).unwrap().advance_within(now, usize::MAX);
 }
 
 /// Call it after all threads are done. It checks that words, wheels and shadows agree. Then it
-/// fires everything that is pending, and checks that nothing else fires.
+/// fires all pending timers, and checks that no other timer fires.
 pub(crate) fn settle<G: WheelGeometry>(shards: &Shards<G>, timers: &[&Logged<G>]) {
     assert_eq!(shards.check(), Ok(()));
     for logged in timers {

@@ -1,7 +1,7 @@
-//! A small shard whose way of re-arming is a type parameter: specimens that are slow or wrong on
-//! purpose. The lab measures them beside the library's shard (`reproduce linux`), and the tests
-//! show how they fail. The shard supports what that needs: arm, advance, count. All four ways are
-//! memory-safe; two of them give wrong answers.
+//! Specimens: a small shard whose way of re-arming is a type parameter. The ways are slow or wrong
+//! on purpose. The lab compares them with the library's shard (`reproduce linux`), and the tests
+//! show how the wrong ones fail. The shard has only the operations that this needs: arm, advance,
+//! and count. All four ways are memory-safe, but two of them give wrong results.
 //!
 //! ```text
 //!   Timer ──> node { word: deadline 63 | pending 1, posted { deadline, index } }
@@ -10,11 +10,12 @@
 //!
 //! The wheel is the library's coarse wheel with Linux's geometry. The wheel's records are in one
 //! array under the lock, so that this file needs no `unsafe`. There is one shard, one wheel and no
-//! alarm. A re-arm therefore needs less work around it than in the library, so a comparison of
-//! costs does not favor the library.
+//! alarm. Apart from the way of re-arming, a re-arm therefore does less work than in the library,
+//! so a comparison of costs does not favor the library.
 //!
-//! Each way is a type and is compiled alone, so that no measurement includes a switch between ways.
-//! `super::sync` names the atomics and locks, because the loom models replace them.
+//! Each way is a type, and the shard is compiled separately for it, so that no measurement includes
+//! a branch between ways. The atomics and locks come from `super::sync`, because the loom models
+//! replace them.
 
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
@@ -31,17 +32,17 @@ type Linux = Geometry<64, 3, 9>;
 type Wheel = Coarse<Index, 64, 3, 9>;
 type Callback = dyn Fn(Tick, Tick) + Send + Sync;
 
-/// When a re-arm leaves a pending timer in its bucket. Every way also leaves the timer there if the
-/// deadline is equal.
+/// The condition under which a re-arm leaves a pending timer in its bucket. Every way also leaves
+/// the timer there if the deadline does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
-    /// Only for an equal deadline.
+    /// Only if the deadline does not change.
     Never,
-    /// In the same bucket, decided under the lock by the bucket's end.
+    /// If the new bucket has the same end. This is checked under the lock.
     SameBucket,
-    /// At the same bucket index, decided under the lock. Gives wrong answers.
+    /// If the new bucket has the same index. This is checked under the lock. Gives wrong results.
     SameIndex,
-    /// At the same bucket index, decided without the lock. Gives wrong answers.
+    /// If the new bucket has the same index. This is checked without the lock. Gives wrong results.
     SameIndexUnlocked,
 }
 
@@ -50,27 +51,31 @@ pub(crate) trait Rearm: Send + Sync + 'static {
     const STAYS: Stays;
 }
 
-/// Linux before the patch of 2016: every re-arm removes and inserts, under the lock.
+/// The way of Linux before the patch of 2016: every re-arm removes and inserts the timer under the
+/// lock.
 #[derive(Debug)]
 pub(crate) enum AlwaysRequeue {}
 
 /// The way of Linux since late 2016, except that it compares the bucket's end instead of its index.
-/// A re-arm into the same bucket leaves the timer in place. The decision is made under the lock.
+/// A re-arm to a deadline of the same bucket leaves the timer in the bucket. This is checked under
+/// the lock.
 #[derive(Debug)]
 pub(crate) enum UnderLock {}
 
-/// The patch of 2016 as it was posted. **It gives wrong answers**: the timer can fire after it was
-/// checked and before its deadline is written.
+/// The patch of 2016 as it was posted. **It gives wrong results**, because the timer can fire after
+/// it was checked and before its new deadline is written.
 ///
-/// The bucket's index is computed from the clock, which is read without the lock. The index is then
-/// compared with the timer's index. Deadline and index are two separate atomics. If the clock has
-/// moved when the lock is taken, the index is computed again, and *recalculated* counts this.
+/// The index of the new bucket is computed from the clock, which is read without the lock, and is
+/// compared with the timer's bucket index. The deadline and the index are two separate atomics. If
+/// the clock has advanced when the lock is taken, the index is computed again, which the field
+/// `recalculated` counts.
 #[derive(Debug)]
 pub(crate) enum AsPosted {}
 
-/// The repair of late 2016 to the letter: indices are compared under the lock. **It gives wrong
-/// answers**: a timer that is due but not yet taken has the same index as the bucket one rotation
-/// later. The timer then fires a rotation early.
+/// An exact copy of the repair of late 2016, which compares indices under the lock. **It gives
+/// wrong results**: a timer that is due but not yet taken has the same index as the bucket one turn
+/// of the wheel later. If it is re-armed for that bucket, it stays in its own bucket and fires one
+/// turn early.
 #[derive(Debug)]
 pub(crate) enum IndexUnderLock {}
 
@@ -90,7 +95,7 @@ impl Rearm for IndexUnderLock {
     const STAYS: Stays = Stays::SameIndex;
 }
 
-/// Counts of arming calls, as in the library's shard, and of recalculations.
+/// Counts of arming calls, as in the library's shard, and of recalculated indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     /// The timer was pending and stayed in its bucket, with the new deadline.
@@ -99,15 +104,16 @@ pub(crate) struct Statistics {
     pub(crate) requeued: u64,
     /// The timer was idle and is now pending.
     pub(crate) started: u64,
-    /// Bucket indices computed twice, because the clock had moved before the lock was taken.
+    /// How many bucket indices were computed twice, because the clock had advanced before the lock
+    /// was taken.
     pub(crate) recalculated: u64,
-    /// Acquisitions of the lock.
+    /// How often the lock was taken.
     pub(crate) locks: u64,
-    /// Unlocked re-arms that lost their compare-exchange and took the lock.
+    /// How many unlocked re-arms lost their compare-exchange and took the lock.
     pub(crate) lost_races: u64,
 }
 
-/// One shard that re-arms in the way `W`.
+/// A shard with the way of re-arming `W`.
 pub(crate) struct Shard<W> {
     base: Arc<Base>,
     way: PhantomData<W>,
@@ -180,11 +186,11 @@ impl Nodes<Index, CoarseRecord<Index>> for Records {
     }
 }
 
-/// Facts about a call before it took the lock.
+/// What a call found out before it took the lock.
 #[derive(Clone, Copy, Default)]
 struct Before {
     lost_race: bool,
-    /// The clock that was used to compute a bucket index.
+    /// The time with which a bucket index was computed.
     clock: Option<Tick>,
 }
 
@@ -204,8 +210,8 @@ impl<W: Rearm> Shard<W> {
         Self { base: Arc::new(Base { clock, state, stripes: Stripes::new() }), way: PhantomData }
     }
 
-    /// Creates a timer. The callback receives the deadline and the time. Returns `None` beyond
-    /// `2^32 - 1` timers.
+    /// Creates a timer. The callback receives the deadline and the time. Returns `None` if there
+    /// are already `2^32 - 1` timers.
     pub(crate) fn timer(&self, callback: impl Fn(Tick, Tick) + Send + Sync + 'static) -> Option<Timer<W>> {
         let mut state = self.base.lock();
         let index = Index(NonZeroU32::new(u32::try_from(state.nodes.len() + 1).ok()?)?);
@@ -221,7 +227,7 @@ impl<W: Rearm> Shard<W> {
     }
 
     /// Advances the clock and runs the callbacks of all due timers without the lock. Returns how
-    /// many timers fired; 0 if another advance is running.
+    /// many timers fired, or 0 if another advance is running.
     pub(crate) fn advance(&self, now: Tick) -> u64 {
         let mut state = self.base.lock();
         if state.expiring {
@@ -251,10 +257,10 @@ impl<W: Rearm> Shard<W> {
         sum
     }
 
-    /// Verifies the wheel, and that it contains exactly the pending timers.
+    /// Checks the wheel, and checks that it contains exactly the pending timers.
     ///
     /// # Errors
-    /// The first violation found.
+    /// The first violation that is found.
     pub(crate) fn check(&self) -> Result<(), Violation> {
         let state = self.base.lock();
         state.wheel.check(&state.records, state.len)?;
@@ -275,7 +281,7 @@ impl Node {
     }
 }
 
-/// The word of a pending timer with this deadline.
+/// Returns the word of a pending timer with this deadline.
 fn pending(deadline: Tick) -> u64 {
     deadline << 1 | 1
 }
@@ -308,7 +314,7 @@ impl Locked {
         self.len += 1;
         node.posted.deadline.store(deadline, Ordering::Release);
         node.posted.index.store(index(deadline, self.now), Ordering::Release);
-        // A swap, so that the writes published by earlier re-arms stay visible.
+        // A swap, so that a later Acquire still sees what threads wrote before earlier re-arms.
         node.word.swap(pending(deadline), Ordering::Relaxed);
     }
 
@@ -317,7 +323,7 @@ impl Locked {
         self.len -= 1;
     }
 
-    /// Whether a pending timer may stay in its bucket.
+    /// Returns whether a pending timer can stay in its bucket.
     fn stays<W: Rearm>(&self, node: &Node, deadline: Tick) -> bool {
         match W::STAYS {
             Stays::Never | Stays::SameIndexUnlocked => false,
@@ -348,7 +354,7 @@ impl<W: Rearm> Timer<W> {
         self.modify_locked(deadline, before)
     }
 
-    /// Whether the timer is pending with this deadline.
+    /// Returns whether the timer is pending with this deadline.
     #[inline]
     fn is_armed_for(&self, deadline: Tick, before: &mut Before) -> bool {
         let word = &self.node.word;
@@ -357,7 +363,7 @@ impl<W: Rearm> Timer<W> {
             if word.load(Ordering::Relaxed) != same {
                 break;
             }
-            // The exchange publishes the caller's writes; a load would not.
+            // The exchange publishes the caller's writes, which a load would not do.
             match word.compare_exchange(same, same, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(_) => before.lost_race = true,
@@ -366,8 +372,8 @@ impl<W: Rearm> Timer<W> {
         false
     }
 
-    /// Re-arms as the patch was posted: checks, then writes, even if the timer has changed in
-    /// between.
+    /// Re-arms the timer as the posted patch does: it checks the timer and then writes the
+    /// deadline, even if the timer has changed in between.
     #[inline]
     fn modify_as_posted(&self, deadline: Tick, before: &mut Before) -> bool {
         let posted = &self.node.posted;
@@ -430,9 +436,9 @@ impl<W: Rearm> Timer<W> {
     }
 }
 
-/// The bucket number of a deadline, modulo the buckets of a level, which Linux compares. A deadline
-/// beyond the last level gets a number that no bucket has, so that nothing matches. (In Linux a
-/// clamped deadline may match.)
+/// Returns the bucket number of a deadline modulo the number of buckets of a level, which is what
+/// Linux compares. For a deadline beyond the last level, the result is a number that no bucket has,
+/// so that it never matches. (In Linux such a deadline is clamped, and can match.)
 fn index(deadline: Tick, clock: Tick) -> u32 {
     if deadline < clock {
         return bucket(clock, 0);
@@ -447,9 +453,9 @@ fn bucket(granule: Tick, level: usize) -> u32 {
     (granule % 64) as u32 + level as u32 * 64
 }
 
-/// Counters of unlocked matches. Each thread adds to its own stripe without an atomic addition, as
-/// in the library. A count must not cost more than the match. No way of re-arming reads the
-/// counters.
+/// Counters of unlocked re-arms that match. Each thread adds to its own stripe without an atomic
+/// addition, as in the library, because counting must not cost more than the re-arm. No way of
+/// re-arming reads the counters.
 struct Stripes(Box<[Stripe]>);
 
 #[derive(Default)]
@@ -457,7 +463,7 @@ struct Stripes(Box<[Stripe]>);
 struct Stripe(core::sync::atomic::AtomicU64);
 
 const STRIPES: usize = 64;
-/// The stripe of threads that found no free stripe.
+/// The stripe of all threads that found no free stripe.
 const SHARED: usize = STRIPES - 1;
 
 /// The stripes that no thread owns.

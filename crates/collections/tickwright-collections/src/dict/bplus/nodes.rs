@@ -1,11 +1,12 @@
-//! The tree of keys, whose nodes come from a pool. The tree knows only the cells of objects, and
-//! tells a [`Home`] in which leaf each cell stands.
+//! The tree of keys, whose nodes come from a pool. The tree does not access objects. The tree
+//! stores only the indices of the objects' cells. The tree tells a [`Home`] which leaf contains the
+//! entry of each cell.
 //!
-//! A node is a sorted row of keys. Below each key is a child or, in a leaf, the cell of an object.
-//! A search never reads the first key of an inner node, because every key less than the second key
-//! belongs to the first child. Leaves and inner nodes therefore split, borrow and merge in the same
-//! way. Before the first key of an inner node moves to another place, it is set to the node's
-//! fence.
+//! A node is a sorted array of keys. Each key has a child or, in a leaf, the cell of an object. A
+//! search never reads the first key of an inner node, because every key less than the second key
+//! belongs to the first child. Leaves and inner nodes can therefore split, borrow and merge in the
+//! same way. Before the first key of an inner node moves to another node or index, it is set to the
+//! fence before the node.
 //!
 //! ```text
 //!                [ ? | 30 ]                 each key is a fence: nothing left of it is greater,
@@ -24,21 +25,21 @@ use tickwright_nodes::Violation;
 use tickwright_nodes::arena::{Idx, MOST};
 
 /// The greatest number of keys in a node. With 64-bit keys a node takes six cache lines, and a
-/// search reads three to five of them. A search reads fewer lines of a node with half the width,
-/// but the tree has more levels. With a million entries, we counted more instructions and more
-/// misses of the last-level cache for half the width. In this crate's own tests the nodes are
-/// narrow, so that few entries make many levels; the conformance suite runs on wide nodes.
+/// search reads three to five of them. With half the width, a search would read fewer lines per
+/// node, but the tree would have more levels. With a million entries and half the width, we counted
+/// more instructions and more misses of the last-level cache. In the tests of this crate the nodes
+/// are narrow, so that a few entries make many levels. The conformance suite runs with wide nodes.
 pub(super) const WIDTH: usize = if cfg!(test) { 4 } else { 30 };
 
 /// The least number of keys in a node that is not the root.
 pub(super) const LEAST: usize = WIDTH / 2;
 
-/// The steps of a search in a node: their sum is at least the width.
+/// The step widths of a search in a node. Their sum is at least the width of the node.
 const STEPS: [usize; 5] = [16, 8, 4, 2, 1];
 
 const _: () = assert!(WIDTH < 32);
 
-/// The owner of the cells, which records in which leaf each cell stands.
+/// The owner of the cells, which records the leaf of each cell's entry.
 pub(super) trait Home {
     /// Returns the leaf of a cell.
     fn leaf(&self, cell: Idx) -> Option<Idx>;
@@ -47,7 +48,8 @@ pub(super) trait Home {
     fn set_leaf(&mut self, cell: Idx, leaf: Idx);
 }
 
-/// The keys take four cache lines. The children and the length take two.
+/// A node of the tree. With 64-bit keys, the keys take four cache lines, and the other fields take
+/// two.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node<K> {
@@ -58,7 +60,7 @@ pub(super) struct Node<K> {
     /// The child or the cell below each key.
     down: [Option<Idx>; WIDTH],
     keys: [K; WIDTH],
-    /// The next node of the level, or for a free node the next free node.
+    /// The next node of the same level. In a free node, the next free node.
     next: Option<Idx>,
     prev: Option<Idx>,
 }
@@ -77,14 +79,15 @@ impl<K: Copy + Ord> Node<K> {
         self.keys.get(..self.len()).unwrap_or(&[])
     }
 
-    /// Returns how many keys stand before the place for `key`. The first key of an inner node
-    /// always counts.
+    /// Returns how many keys of the node are before the place for `key`. The first key of an inner
+    /// node is always counted.
     #[inline]
     fn rank(&self, key: &K, behind: bool) -> usize {
         let first = usize::from(self.level.min(1));
         let mut rank = first;
-        // Invariant: the first `rank` keys are to the left of the place. Every length takes the
-        // same number of steps, without a branch that could be mispredicted.
+        // Invariant: the first `rank` keys are to the left of the place. A search takes the same
+        // number of steps for every length of the node, without a branch that could be
+        // mispredicted.
         for step in STEPS {
             let last = rank + step - 1;
             let in_node = last < self.len();
@@ -106,14 +109,14 @@ impl<K: Copy + Ord> Node<K> {
     }
 }
 
-/// A place in a leaf: the place of the entry at `at`, or the gap before that entry.
+/// A place in a leaf: either the entry at index `at`, or the gap before that entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) leaf: Idx,
     pub(super) at: usize,
 }
 
-/// The tree, and the pool of its nodes. Handles count from 1.
+/// The tree, and the pool of its nodes. The indices of nodes count from 1.
 pub(super) struct Tree<K> {
     nodes: Vec<Node<K>>,
     free: Option<Idx>,
@@ -132,8 +135,8 @@ impl<K> Tree<K> {
         Self { nodes: Vec::new(), free: None, spare: 0, limit: MOST, root: None, first: None, last: None }
     }
 
-    /// Allocates n nodes and limits the pool to them, so that it never grows again. Returns whether
-    /// there was memory.
+    /// Allocates `nodes` nodes and limits the pool to them, so that it never grows again. Returns
+    /// whether there was enough memory.
     pub(super) fn bound(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         let bounded = nodes <= MOST && self.nodes.try_reserve_exact(missing).is_ok();
@@ -143,7 +146,7 @@ impl<K> Tree<K> {
         bounded
     }
 
-    /// Makes room for n nodes in total. Returns whether there was memory.
+    /// Makes room for `nodes` nodes in total. Returns whether there was enough memory.
     pub(super) fn reserve(&mut self, nodes: usize) -> bool {
         let missing = nodes.saturating_sub(self.nodes.len());
         nodes <= self.limit && self.nodes.try_reserve(missing).is_ok()
@@ -171,8 +174,8 @@ impl<K: Copy + Ord> Tree<K> {
         &mut self.nodes[p.at() - 1]
     }
 
-    /// Returns the spot where `key` belongs: after its equals if `behind` is true, otherwise before
-    /// them. Returns `None` in an empty tree.
+    /// Returns the spot where `key` belongs: after all equal keys if `behind` is true, otherwise
+    /// before all equal keys. Returns `None` in an empty tree.
     #[inline]
     pub(super) fn spot(&self, key: &K, behind: bool) -> Option<Spot> {
         let mut p = self.root?;
@@ -185,7 +188,8 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Returns the spot before all entries if `first` is true, otherwise the spot after all.
+    /// Returns the spot before all entries if `first` is true, otherwise the spot after all
+    /// entries.
     pub(super) fn end(&self, first: bool) -> Option<Spot> {
         match first {
             true => self.first.map(|leaf| Spot { leaf, at: 0 }),
@@ -227,12 +231,14 @@ impl<K: Copy + Ord> Tree<K> {
         Some((*node.keys().get(at)?, node.below(at)?))
     }
 
-    /// Makes sure that the pool has the nodes that an insert at `spot` will need.
+    /// Ensures that the pool has the nodes that an insert at `spot` needs. Returns whether it has
+    /// them.
     pub(super) fn make_room(&mut self, spot: Option<Spot>) -> bool {
         let mut needed = 0;
         let mut at = spot.map(|spot| spot.leaf);
-        // Each full node on the path to the root splits. If the root is full, or there is none, the
-        // insert also needs a new root.
+        // The insert splits the leaf if it is full, and then each full parent up to the first node
+        // that is not full. If the root splits, or if there is no root, the insert also needs a new
+        // root.
         while let Some(node) = at.map(|p| self.node(p)) {
             if node.len() < WIDTH {
                 return self.have(needed);
@@ -291,7 +297,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.spare += 1;
     }
 
-    /// Records for a child or cell of a node at this level that its parent or leaf is now `p`.
+    /// Records that the node `p` of this level is now the parent of the child `below`, or the leaf
+    /// of the cell `below`.
     #[inline]
     fn adopt(&mut self, home: &mut impl Home, level: u16, below: Option<Idx>, p: Idx) {
         match below {
@@ -301,7 +308,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Inserts a key, and the child or cell below it, into a node that is not full.
+    /// Inserts a key and its child or cell into a node that is not full.
     fn put(&mut self, home: &mut impl Home, p: Idx, at: usize, key: K, below: Idx) {
         let node = self.node_mut(p);
         let len = node.len();
@@ -314,7 +321,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.adopt(home, level, Some(below), p);
     }
 
-    /// Removes the key at `at`, and the child or cell below it, from a node.
+    /// Removes the key at index `at`, and its child or cell, from a node.
     fn take(&mut self, p: Idx, at: usize) -> (K, Option<Idx>) {
         let node = self.node_mut(p);
         let len = node.len();
@@ -326,8 +333,8 @@ impl<K: Copy + Ord> Tree<K> {
         taken
     }
 
-    /// Moves all keys of `p` from index `at` on to the end of `q`, a node of the same level with
-    /// enough room.
+    /// Moves all keys of `p` from index `at` on to the end of `q`, which must be a node of the same
+    /// level with enough room.
     fn shift(&mut self, home: &mut impl Home, p: Idx, at: usize, q: Idx) {
         let node = self.node_mut(p);
         let (keys, down, len, level) = (node.keys, node.down, node.len(), node.level);
@@ -360,7 +367,8 @@ impl<K: Copy + Ord> Tree<K> {
         q
     }
 
-    /// Inserts a cell at a spot whose nodes have room, or into the empty tree.
+    /// Inserts an entry for `cell` at a spot, or into the empty tree. The pool must have the nodes
+    /// that this needs.
     pub(super) fn insert(&mut self, home: &mut impl Home, spot: Option<Spot>, key: K, cell: Idx) {
         let Some(Spot { leaf, at }) = spot else {
             let root = self.draw(key, 0);
@@ -368,7 +376,8 @@ impl<K: Copy + Ord> Tree<K> {
             return self.put(home, root, 0, key, cell);
         };
         let (mut p, mut at, mut key, mut below) = (leaf, at, key, cell);
-        // Invariant: `below` has to be inserted into `p` at `at`; all levels below `p` are valid.
+        // Invariant: `below` must still be inserted into `p` at index `at`, and all levels below
+        // `p` are valid.
         while self.node(p).len() == WIDTH {
             let q = self.split(home, p);
             match at.checked_sub(LEAST) {
@@ -390,9 +399,9 @@ impl<K: Copy + Ord> Tree<K> {
         self.put(home, p, at, key, below);
     }
 
-    /// Removes the entry at a spot. Returns the spot where an insert would restore the entry:
-    /// between the same neighbors, in a leaf that is not full. Returns `None` when the tree is
-    /// empty.
+    /// Removes the entry at a spot. Returns the spot at which the entry could be inserted again,
+    /// which is between the same neighbors, in a leaf that is not full. Returns `None` when the
+    /// tree is empty.
     pub(super) fn remove(&mut self, home: &mut impl Home, spot: Spot) -> Option<Spot> {
         let mut p = spot.leaf;
         let mut again = spot;
@@ -434,7 +443,7 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Removes a root that has one child, or an empty root.
+    /// Removes the root if it has only one child or is empty.
     fn lower_root(&mut self, root: Idx) {
         let node = self.node(root);
         match (node.level, node.len()) {
@@ -450,8 +459,8 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(root);
     }
 
-    /// Sets the first key of an inner node `q` before that key moves. The key becomes equal to the
-    /// fence before `q`, which has index `fence` in `up`.
+    /// If `q` is an inner node, sets its first key to the fence before `q`, which has index `fence`
+    /// in `up`. The caller must do this before the first key of `q` moves.
     fn mend_first(&mut self, up: Idx, fence: usize, q: Idx) {
         let key = self.node(up).keys[fence];
         let node = self.node_mut(q);
@@ -460,8 +469,8 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Moves one key across the fence between `p` and `q`: to `q` if `rightwards` is true,
-    /// otherwise to `p`.
+    /// Moves one key across the fence between the neighbors `p` and `q`: from `p` to `q` if
+    /// `rightwards` is true, otherwise from `q` to `p`.
     fn borrow(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx, rightwards: bool) {
         self.mend_first(up, fence, q);
         let (from, at, to, end) = match rightwards {
@@ -474,7 +483,7 @@ impl<K: Copy + Ord> Tree<K> {
         self.node_mut(up).keys[fence] = self.node(q).keys[0];
     }
 
-    /// Moves all keys of `q` across the fence to `p`, and discards `q`.
+    /// Moves all keys of `q` to the end of `p`, its left neighbor, and discards `q`.
     fn merge(&mut self, home: &mut impl Home, up: Idx, fence: usize, p: Idx, q: Idx) {
         self.mend_first(up, fence, q);
         self.shift(home, q, 0, p);
@@ -482,14 +491,15 @@ impl<K: Copy + Ord> Tree<K> {
         self.discard(q);
     }
 
-    /// Sets the key at a spot. The new key must fit into the order there.
+    /// Sets the key at a spot. The caller must ensure that the keys stay in order.
     pub(super) fn set_key(&mut self, spot: Spot, key: K) {
         self.node_mut(spot.leaf).keys[spot.at] = key;
         self.mend_fences(spot.leaf);
     }
 
     /// Sets the fence before a leaf to the leaf's first key, and the fence after it to the first
-    /// key of the next leaf. An insert needs this when no descent led to its leaf.
+    /// key of the next leaf. This is necessary after an insert into a leaf that was not found by a
+    /// descent with the key.
     pub(super) fn mend_fences(&mut self, leaf: Idx) {
         for leaf in [Some(leaf), self.node(leaf).next].into_iter().flatten() {
             let Some(&key) = self.node(leaf).keys().first() else { continue };
@@ -507,8 +517,8 @@ impl<K: Copy + Ord> Tree<K> {
         }
     }
 
-    /// Verifies shape, fill, fences, lists, count and pool. `visit` receives each key and cell in
-    /// order, and the leaf.
+    /// Verifies the shape of the tree, the number of keys per node, fences, lists, the number of
+    /// entries, and the pool. `visit` receives each key, its cell and its leaf, in order.
     ///
     /// # Errors
     /// The first violation found, or the error of `visit`.
@@ -554,8 +564,8 @@ impl<K: Copy + Ord> Tree<K> {
     }
 }
 
-/// More levels than 2^32 nodes can have, because each node except the root has at least `LEAST`
-/// children.
+/// More levels than a tree of 2^32 nodes can have, because each inner node except the root has at
+/// least `LEAST` children.
 const DEEPEST: usize = 34;
 
 struct Checker<'t, K, V> {
@@ -563,12 +573,12 @@ struct Checker<'t, K, V> {
     visit: V,
     entries: usize,
     nodes: usize,
-    /// The last node visited of each level.
+    /// For each level, the node that was visited last.
     edges: [Option<Idx>; DEEPEST],
 }
 
 impl<K: Copy + Ord, V: FnMut(K, Idx, Idx) -> Result<(), Violation>> Checker<'_, K, V> {
-    /// Verifies the subtree of `p`, whose keys must lie between two fences.
+    /// Verifies the subtree of `p`, whose keys must be between the two fences `from` and `to`.
     fn below(&mut self, p: Idx, level: u16, from: Option<K>, to: Option<K>) -> Result<(), Violation> {
         let tree = self.tree;
         let node = tree.nodes.get(p.at() - 1).ok_or(Violation::Storage)?;

@@ -1,5 +1,6 @@
-//! Compares the dictionary with a sorted vector: with many entries, an exhausted pool, and keys
-//! that contradict themselves. The nodes are narrow, so that there are many levels.
+//! Compares the dictionary with a sorted vector, with many entries, with a used-up pool, and with
+//! keys whose comparisons contradict each other. The nodes are narrow, so that there are many
+//! levels.
 
 use core::cell::Cell as Mutable;
 use core::cmp::Ordering;
@@ -66,7 +67,7 @@ fn agrees(mut dictionary: Dict, keys: usize, most: usize, steps: usize) -> usize
                     }
                     Err(reason) => {
                         assert_eq!(reason, DictError::Full);
-                        // A move to the place after the entry's equals also returns `true`.
+                        // A move after the other entries with an equal key also returns `true`.
                         let checked = if key == old { Ok(()) } else { Err(Violation::Order) };
                         assert_eq!(dictionary.check(), checked);
                         full += 1;
@@ -137,7 +138,7 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
         let mut random = Random(entries as u64);
         let mut live = Vec::new();
         for n in 0..STEPS / 8 {
-            // Fills the pool and then removes half of the entries, at places that leave nodes as
+            // Fills the pool, and then removes half of the entries so that the nodes become as
             // empty as possible.
             let phase = n / entries % 2;
             if phase == 0 && live.len() < entries {
@@ -151,16 +152,17 @@ fn a_pool_of_the_size_advised_is_never_exhausted() {
     }
 }
 
-/// One step of a script. Its arguments are ranks: places among the entries that are present.
+/// One step of a script. Its arguments are ranks, which are positions in the order of the present
+/// entries.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(usize),
     Remove(usize),
-    /// Moves the entry at the first rank to the second rank among the other entries.
+    /// Moves the entry at the first rank so that it has the second rank among the other entries.
     Move(usize, usize),
 }
 
-/// Returns a key that belongs at this rank.
+/// Returns a key whose entry would have this rank.
 fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
     let below = rank.checked_sub(1).map_or(0, |at| live[at].0);
     let above = live.get(rank).map_or(u128::MAX, |&(key, _)| key);
@@ -169,7 +171,7 @@ fn key_at(live: &[(u128, EntryKey)], rank: usize) -> u128 {
 
 type Wide = BPlusDict<By<fn(&u128) -> u128>, u128>;
 
-/// Runs a script in a pool of the advised size, which must refuse nothing.
+/// Runs a script in a pool of [`nodes_for`](BPlusDict::nodes_for) nodes, which must refuse no step.
 fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     let mut dictionary = Wide::pooled(By(|&key| key), Wide::nodes_for(entries)).unwrap();
     let mut live: Vec<(u128, EntryKey)> = Vec::new();
@@ -198,13 +200,13 @@ fn run(entries: usize, script: &[Step]) -> (Wide, usize) {
     (dictionary, live.len())
 }
 
-/// Makes every insert, removal and move from every shape that a tree of at most n entries can have.
+/// For every shape that a tree of at most n entries can have, runs every insert, removal and move.
 #[test]
 fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     for entries in 1..=if cfg!(miri) { 5 } else { 13 } {
         let mut seen = BTreeSet::new();
         let mut scripts = VecDeque::from([Vec::new()]);
-        // The search is breadth first, so a shape's first script is its shortest.
+        // The search is breadth-first, so the first script that leads to a shape is the shortest.
         while let Some(mut script) = scripts.pop_front() {
             let (dictionary, len) = run(entries, &script);
             if !seen.insert(dictionary.index.tree.shape()) {
@@ -225,7 +227,7 @@ fn a_pool_of_the_size_advised_is_enough_for_every_step_from_every_shape() {
     }
 }
 
-/// Ascending inserts leave each node as empty as allowed, except the last node of its level.
+/// Ascending inserts leave each node as empty as allowed, except the last node of each level.
 #[test]
 fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     for entries in [1, 7, 15, 31, 63, 127, 255] {
@@ -239,9 +241,9 @@ fn no_smaller_pool_than_the_one_advised_would_be_enough() {
     }
 }
 
-/// The pools are too small for the entries that are inserted. A move first removes its entry, and
-/// is then refused. Sometimes the removal merges two nodes and thereby frees one, but the move
-/// needs two nodes.
+/// The pools are too small for the entries that are inserted. A move first removes the entry, and
+/// is then refused. Sometimes the removal merges two nodes and thereby frees one node, but the move
+/// needs two.
 #[test]
 fn a_refused_move_leaves_the_entry_where_it_was() {
     let (mut refused, mut merged) = (0, 0);
@@ -324,12 +326,13 @@ fn a_key_that_changed_in_secret_is_named_and_mended() {
 }
 
 std::thread_local! {
-    /// The number of comparisons until one panics, and whether the results are random.
+    /// The number of comparisons until a comparison panics, and whether comparisons return random
+    /// results.
     static MOOD: Mutable<(Option<u32>, bool)> = const { Mutable::new((None, false)) };
     static STATE: Mutable<u64> = const { Mutable::new(88_172_645) };
 }
 
-/// A number whose comparisons panic or contradict themselves when `MOOD` says so.
+/// A number whose comparisons panic or contradict each other, as `MOOD` demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Moody(u32);
 
@@ -442,8 +445,8 @@ fn a_cell_that_names_another_leaf_or_is_free_is_named() {
     assert_eq!(dictionary.check(), Err(Violation::Position));
     dictionary.index.nodes.arena.columns.0[one].record.0 = own;
     assert_eq!(dictionary.check(), Ok(()));
-    // All counts agree although a linked cell is free and an unlinked cell is live. The check of
-    // the free list finds that.
+    // A linked cell is free, and an unlinked cell is live, so all counts agree. The check of the
+    // free list finds this damage.
     let spare = dictionary.insert((30, 0)).unwrap();
     dictionary.remove(spare).unwrap();
     dictionary.index.nodes.arena.columns.0.swap(one, spare.slot.index.at());

@@ -1,5 +1,5 @@
-//! Tests that need private access: owner words broken on purpose, links in unusual places, and
-//! chosen identities.
+//! Tests that need private access: owner words that are deliberately broken, links in unusual
+//! places, and identities that the test chooses.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::vec::Vec;
@@ -19,8 +19,8 @@ impl<B: Balance> Object<B> {
     }
 }
 
-/// An order that uses the link with a chosen number; `OUTSIDE` stands for a link that is in no
-/// object.
+/// An order that uses the link with a chosen number. The number `OUTSIDE` stands for a link that is
+/// not in an object.
 struct InOrder<'s, B: Balance> {
     which: AtomicU32,
     outside: &'s Link<B>,

@@ -1,5 +1,5 @@
-//! Tests that need private access: generations near their end, and cells and free lists that are
-//! broken on purpose.
+//! Tests that need private access: the last generations of a cell, and cells and free lists that
+//! are deliberately broken.
 
 use core::mem;
 use core::num::NonZeroU32;
@@ -60,7 +60,7 @@ fn check_names_broken_storage() {
     let slot =
         mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[live].slot, SlotState::Free { last: 7 });
     assert_eq!(dictionary.check(), Err(Violation::Storage), "a linked cell is free");
-    // The check finds the fault even when the counts of live and free cells are correct.
+    // `check` also finds the damage if the counts of live and free cells are correct.
     let other = entries[1].slot.index.at();
     let free = mem::replace(&mut dictionary.sorted.nodes.arena.columns.0[other].slot, slot);
     assert_eq!(dictionary.check(), Err(Violation::Storage), "one linked cell is free, one free cell is live");
@@ -98,7 +98,7 @@ fn a_linked_cell_that_is_free_is_named_when_all_counts_agree() {
     let entries: Vec<_> = (0..3).map(|n| dictionary.insert(n).unwrap()).collect();
     let (linked, unlinked) = (entries[0].slot.index, entries[2].slot.index);
     dictionary.remove(entries[2]).unwrap();
-    // Two cells swap places, and the free list is updated but the tree is not.
+    // Two cells swap places. The free list is updated, but the tree is not.
     let free = mem::replace(
         &mut dictionary.sorted.nodes.arena.columns.0[unlinked.at()].slot,
         SlotState::Free { last: 1 },

@@ -15,7 +15,7 @@ const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 type ByValue = By<fn(&u32) -> u32>;
 const KEY: ByValue = By(|&key| key);
 
-/// Records and keys in a vector; an index names a node.
+/// Records and keys in a vector. A node is named by its index.
 struct Store<B: Balance>(Vec<(DictRecord<usize, B>, u32)>);
 
 impl<B: Balance> Nodes<usize, DictRecord<usize, B>> for Store<B> {
@@ -54,7 +54,7 @@ impl<B: Balance> Subject<B> {
         subject
     }
 
-    /// `n` nodes with keys 10, 20, ..., inserted in random order.
+    /// Creates a tree of `n` nodes with the keys 10, 20, ..., which are inserted in random order.
     fn of(n: usize) -> Self {
         let order = shuffled(u32::try_from(n).unwrap(), &mut Random::new(n as u64));
         Self::with_keys(order.into_iter().map(|at| 10 + 10 * at))
@@ -178,7 +178,7 @@ fn ends_root_and_count<B: Balance>() {
     assert_eq!(empty.check(), Err(Violation::Head));
 }
 
-/// Gives one node at a time each wrong mark. The check must find each of these faults.
+/// Sets the mark of one node at a time to each wrong value. `check` must find each of these faults.
 fn marks<B: Balance>(all: &[B::Mark], expected: &[Violation])
 where
     B::Mark: Debug,
@@ -201,7 +201,8 @@ where
 #[test]
 fn colours() {
     marks::<RedBlack>(&[Color::Red, Color::Black], &[Violation::RedRed, Violation::BlackHeight]);
-    // A black node above a single black node: only a check that counts missing children finds it.
+    // A black node has a single child, which is also black. Only a check that also visits missing
+    // children finds this fault.
     let mut subject = Subject::<RedBlack>::with_keys([10, 20]);
     assert_eq!(subject.with(1, |record| record.tree.mark = Color::Black), Err(Violation::BlackHeight));
 }
@@ -211,7 +212,8 @@ fn differences() {
     marks::<Avl>(&[-2, -1, 0, 1, 2, i8::MIN, i8::MAX], &[Violation::Balance]);
 }
 
-/// An AVL tree whose right side is higher by two than its left side, with marks that agree.
+/// In an AVL tree the right side is higher by two than the left side, and the marks say so
+/// correctly.
 #[test]
 fn a_true_difference_of_two_is_named() {
     let mut subject = Subject::<Avl>::with_keys([10, 20, 30]);
@@ -232,8 +234,8 @@ fn top(subject: &Subject<Avl>) -> (u32, i8) {
     (*key, record.tree.mark)
 }
 
-/// The rotations that an insertion forces: the third node unbalances the root by two, and the
-/// middle node comes to the top.
+/// Tests each rotation that an insertion causes: the third node makes one side of the root too high
+/// by two, and the middle node becomes the root.
 #[test]
 fn insertions_turn_left_left_left_right_right_left_and_right_right() {
     for keys in [[30, 20, 10], [30, 10, 20], [10, 30, 20], [10, 20, 30]] {
@@ -241,7 +243,8 @@ fn insertions_turn_left_left_left_right_right_left_and_right_right() {
     }
 }
 
-/// A case: keys in the order of insertion, the key to remove, and the root and its mark afterwards.
+/// A case: the keys in the order of insertion, the key to remove, and the key and the mark of the
+/// root afterwards.
 type Removal = (&'static [u32], u32, (u32, i8));
 
 #[test]
@@ -251,12 +254,12 @@ fn removals_turn_in_all_ways() {
         (&[30, 10, 40, 20], 40, (20, 0)),
         (&[20, 10, 40, 30], 10, (30, 0)),
         (&[20, 10, 30, 40], 10, (30, 0)),
-        // The child's mark is 0, so the height stays the same.
+        // The child's mark is 0, so the height of the tree stays the same.
         (&[30, 20, 40, 10, 25], 40, (20, 1)),
         (&[20, 10, 30, 25, 40], 10, (30, -1)),
-        // A removal at the shallow side of the sparsest tree rotates at every level. Each subtree
-        // is higher on its right side, and the sizes of the subtrees are Fibonacci numbers minus
-        // one.
+        // A removal from the lower side of the AVL tree with the fewest nodes rotates at every
+        // level. In this tree, each subtree is higher on its right side, and the sizes of the
+        // subtrees are Fibonacci numbers minus one.
         (&[50, 20, 80, 10, 30, 70, 100, 40, 60, 90, 110, 120], 10, (80, 0)),
     ];
     for (keys, remove, expected) in removals {
@@ -329,8 +332,9 @@ fn every_search_from_every_hint<B: Balance>() {
     }
 }
 
-/// A neighbor is found in two comparisons. An entry d places away takes about 2 log d comparisons
-/// on average, and never more comparisons than two paths from the root have nodes.
+/// A search from a hint finds a neighbor in two comparisons. To find an entry at distance d takes
+/// about 2 log d comparisons on average, and never more than the number of nodes on two paths from
+/// the root.
 fn hints_save_comparisons<B: Balance>() {
     let n: u32 = if cfg!(miri) { 64 } else { 1024 };
     let subject = Subject::<B>::with_keys(0..n);
@@ -356,7 +360,7 @@ fn hints_save_comparisons<B: Balance>() {
     }
 }
 
-/// Whatever a rule returns, a search ends at a place where a leaf can be linked.
+/// A search ends at a place where a leaf can be linked, whatever the rule returns.
 fn a_rule_that_contradicts_itself_is_contained<B: Balance>() {
     let mut random = Random::new(7);
     for n in SIZES {

@@ -6,12 +6,12 @@
 pub(crate) struct Power {
     pub(crate) exponent: f64,
     pub(crate) factor: f64,
-    /// The sizes on which the law was fitted.
+    /// The sizes to whose times the law was fitted.
     pub(crate) on: Vec<usize>,
 }
 
-/// The smallest size on which a law is fitted, as a share of the largest size: 1/16. At smaller
-/// sizes, constant costs distort the fit.
+/// A law is fitted only to sizes of at least 1/16 of the largest size, because constant costs would
+/// distort the fit at smaller sizes.
 const RANGE: usize = 16;
 
 impl Power {

@@ -15,7 +15,7 @@ pub(crate) struct Published {
     pub(crate) times: Vec<Row>,
 }
 
-/// The times at one N: N adds and N deletes.
+/// The times of N adds and of N deletes, for one N.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {

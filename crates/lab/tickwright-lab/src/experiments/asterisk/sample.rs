@@ -34,7 +34,8 @@ pub(crate) enum Delays {
 }
 
 impl Delays {
-    /// Returns the delays of a mode. If they are drawn in advance, `most` are drawn.
+    /// Returns the delays of a mode. If the mode draws its delays in advance, `most` delays are
+    /// drawn.
     ///
     /// # Errors
     /// If the mode is the faithful one, and the system's random source cannot be read.
@@ -50,7 +51,7 @@ impl Delays {
         }
     }
 
-    /// Draws `most` delays; after the last delay, the first follows again.
+    /// Draws `most` delays. After the last delay has been used, the delays repeat from the first.
     pub(crate) fn drawn(most: usize, seed: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let delays = (0..most.max(1)).map(|_| random.random_range(0..DELAYS_MS)).collect();
@@ -146,8 +147,8 @@ impl Visitor for Measure<'_> {
     }
 }
 
-/// Whether every id is pending, and due `delay` after its add. The adds happened in order between
-/// `begun` and now.
+/// Returns whether every timer is pending and is due `delay` after its add. The adds happened in
+/// order between `begun` and now.
 fn in_time<S: Subject>(
     scheduler: &S,
     asked: impl Iterator<Item = (S::Id, u32)>,

@@ -18,7 +18,7 @@ pub(super) fn of_column(column: Column, n: usize) -> Labels {
     labels([("mode", column.mode().name().into()), ("structure", column.title().into()), ("n", n.into())])
 }
 
-/// Returns all samples, per timer.
+/// Returns all samples, as times per timer.
 pub(super) fn series(table: &Table) -> Vec<Series> {
     let of = |lane: &Lane, n: usize, what: What| {
         let samples = lane.samples(n, what).into_iter().map(|ns| ns / n as f64);
@@ -80,8 +80,8 @@ fn words(figure: Figure, format: Format) -> String {
     format!("{}{mark}", format.write(figure.value))
 }
 
-/// Returns the times of a mode, if the mode was run: a plot, and one table for each published
-/// figure.
+/// Returns a plot of the times of a mode, and one table for each published figure. Returns nothing
+/// if the mode was not run.
 pub(super) fn times(table: &Table, published: &Published, budget: Duration, mode: Mode) -> Vec<Section> {
     let about = match mode {
         _ if table.lanes_of(mode).next().is_none() => return Vec::new(),
@@ -179,7 +179,8 @@ fn growths(table: &Table, mode: Mode) -> Vec<String> {
 const SMALL: usize = 100;
 const LARGE: usize = 1000;
 
-/// Returns the shape of each mode, then the ratio of the list to the heap at each N.
+/// Returns a finding on the shape of each mode, and then the ratio of the list's time to the heap's
+/// time at each N.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let (mut shapes, mut all) = (Vec::new(), Vec::new());
     for mode in Mode::ALL {
@@ -192,7 +193,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     [shapes, all].concat()
 }
 
-/// Returns the ratio of the list to the heap of its mode at `n`.
+/// Returns the list's time divided by the time of the same mode's heap, at `n`.
 fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
     let (a, b) = (list.figure(n, What::Total)?, heap.figure(n, What::Total)?);
     let about = format!("{} to {}, N = {}", list.column.title(), heap.column.title(), count(n));
@@ -207,7 +208,7 @@ fn ratio(list: &Lane, heap: &Lane, n: usize) -> Option<Finding> {
 
 /// Returns the finding about whether the published shape holds. The finding gives the heap's time
 /// as a share of the list's time, at a small, a large and the largest N. A ratio without an
-/// interval decides nothing.
+/// interval cannot decide the finding.
 fn shape(table: &Table, heap: &Lane, published: &Published, ratios: &[(usize, Finding)]) -> Finding {
     let mode = heap.column.mode().name();
     let small = table.sizes.iter().copied().filter(|&n| n <= SMALL).max();

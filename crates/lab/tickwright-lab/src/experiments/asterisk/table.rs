@@ -65,7 +65,7 @@ pub(crate) struct Lane {
     pub(crate) column: Column,
     /// One sample for each size. The samples show how the column's times grow.
     pub(crate) trials: Vec<(usize, Sample)>,
-    /// The samples for each N that fitted into the budget.
+    /// For each N that fitted into the time budget, its samples.
     pub(crate) cells: Vec<(usize, Vec<Sample>)>,
 }
 
@@ -87,8 +87,8 @@ impl Lane {
         Some(Figure { value, extrapolated: true })
     }
 
-    /// Returns the power law through the measured medians. With fewer than two sizes above `TRIAL`,
-    /// the trials count too.
+    /// Returns the power law through the measured medians. If fewer than two sizes above `TRIAL`
+    /// were measured, the law also uses the trials.
     pub(crate) fn law(&self, what: What) -> Option<Power> {
         let few = self.cells.iter().filter(|cell| cell.0 > TRIAL).count() < 2;
         Power::fit(&self.points(what, few))
@@ -151,17 +151,17 @@ const TRIAL: usize = 512;
 /// The time limit of a sample with few timers, in ns: a minute. A few timers never take that long,
 /// even on a busy machine.
 const LONGEST: u64 = 60_000_000_000;
-/// A trial that takes this long, in ns, ends the trials.
+/// The trials end with a trial that takes at least this long, in ns.
 const LONG_TRIAL: u64 = 20_000_000;
 
 /// Takes the measurements of `plan`. After an interruption, the largest N are missing.
 ///
 /// # Errors
-/// If an answer is wrong, there is no random source, or the system refuses memory.
+/// If an answer is wrong, if there is no random source, or if the system refuses memory.
 pub(crate) fn run(plan: &Plan, meter: &dyn Meter) -> Result<Table, LabError> {
     let Plan { columns, sizes, .. } = plan;
     let most = sizes.iter().copied().max().unwrap_or(1);
-    // An entry, a delay and an id for each timer.
+    // Each timer needs memory for an entry, a delay and an id.
     allocator::room(most.saturating_mul(48), &format!("a scheduler with {most} timers"))?;
     let mut takers = Vec::new();
     let mut lanes = Vec::new();

@@ -65,8 +65,8 @@ fn a_power_law_is_found_again() {
     assert_eq!(Power::fit(&[]), None);
 }
 
-/// If measurements do not fit into the budget, the power law gives the figures, even if there are
-/// only trials.
+/// If measurements do not fit into the budget, the power law gives the figures, even if only trials
+/// were measured.
 #[test]
 fn a_budget_bounds_what_is_measured() {
     let (_, Plan { table: plan, .. }) =
@@ -89,7 +89,7 @@ fn every_sample_is_in_a_series() {
     let (args, plan) = plan(&["--n", "100,1k", "--rounds", "2"]);
     let report = conduct_plan(&args, &plan, &FakeMeter::steady(1000)).unwrap();
     let of = labels([("mode", "faithful".into()), ("structure", "heap".into()), ("n", 1000_u32.into())]);
-    // Each sample has two further readings of the clock, spread over 1000 timers.
+    // Each sample includes two more readings of the clock, whose time is spread over 1000 timers.
     assert_eq!(report.find("add", &of).unwrap().samples, [2.0; 2]);
     assert_eq!(report.series.iter().filter(|series| series.name == "delete").count(), 2 * (2 + 6));
 }
@@ -124,7 +124,8 @@ fn the_published_shape_is_judged_where_something_is_shown() {
     assert_eq!(judge(&table), Verdict::NotShown, "it needs an N up to 100 as well");
 }
 
-/// Two modes at four N. The list of 2009 is extrapolated at the largest N.
+/// Returns data of two modes at four values of N. The list of 2009 is extrapolated at the largest
+/// N.
 fn data(plan: &Plan) -> Data {
     let [list, heap] = ["list", "heap4"].map(|id| Column::Ours(id.parse().unwrap()));
     let cells = |adds: &[u64]| -> Vec<(usize, Vec<u64>)> {

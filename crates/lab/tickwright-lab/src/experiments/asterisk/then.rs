@@ -1,7 +1,7 @@
 //! The schedulers of 2009, rebuilt from their description, so that one call does the same work as
 //! in 2009.
 //!
-//! A [`Context`] takes a mutex at each call and finds an entry by its id in a hash table of chained
+//! A [`Context`] locks a mutex in each call and finds an entry by its id in a hash table of chained
 //! nodes. The context allocates each entry and each node of the table, and keeps up to 128 freed
 //! entries for the next adds. The structure that orders the entries is a parameter: the sorted
 //! doubly linked list, or the binary heap that replaced it.
@@ -12,8 +12,8 @@
 //!   clock did in 2009.
 //! - The heap puts the earliest entry first. In 2009, the heap had the reverse order during the
 //!   first six days.
-//! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 only
-//!   sifted down after a removal from the middle.
+//! - The heap sifts a moved entry in both directions. For fifteen months, the heap of 2009 sifted
+//!   an entry only down after a removal from the middle.
 //! - Entries carry a reference count.
 
 mod heap;
@@ -136,7 +136,7 @@ impl<O: Order, C: Fn(u64) -> u64> Context<O, C> {
         self.lock().find(id).map(|entry| entry.when.get())
     }
 
-    /// Removes the earliest entry, due or not. Returns its data and its due time.
+    /// Removes the earliest entry, whether or not it is due. Returns its data and its due time.
     pub(crate) fn pop(&self) -> Option<(usize, u64)> {
         let mut inner = self.lock();
         let first = inner.order.first()?;

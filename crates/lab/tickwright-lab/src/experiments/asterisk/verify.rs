@@ -134,8 +134,9 @@ struct Ran {
 }
 
 thread_local! {
-    /// The runs of this thread. The callbacks have the same type as the timed ones, so that the
-    /// scheduler is compiled once. This type has no room for a log, so the log is here.
+    /// The runs of callbacks on this thread. These callbacks have the same type as the callbacks of
+    /// the timed runs, so that the scheduler is compiled once. This type has no room for a log, so
+    /// the log is here.
     static RAN: RefCell<Vec<Ran>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -150,7 +151,7 @@ fn note(at: &mut usize, firing: &Firing<'_, Plain<usize>>) -> Next {
 /// Runs a script of `n` adds on each column. Returns the number of correct events.
 ///
 /// # Errors
-/// If an event is wrong. The error describes the first one.
+/// If an event is wrong. The error describes the first wrong event.
 pub(crate) fn run(columns: &[Column], n: usize, seed: u64) -> Result<usize, LabError> {
     let script = Script::new(n, seed);
     let expected = script.expected();

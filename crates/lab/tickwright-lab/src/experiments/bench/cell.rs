@@ -7,7 +7,8 @@ use crate::result::{Cell as Field, Labels, Series, Table, Unit, labels};
 use crate::stats::{self, Summary};
 use crate::structures::registry::{Kind, Shape, Structure};
 
-/// The name of the row for the loop without a queue. Its time is shown, not subtracted.
+/// The name of the row for the loop without a queue. Its time is shown, but not subtracted from the
+/// structures' times.
 pub(crate) const HARNESS: &str = "(harness alone)";
 /// The name of the row for the scenario's [floor](crate::experiments::bench::floor), without order,
 /// handles or safety. The floor is not a competing structure, so no ratio refers to it.
@@ -15,7 +16,7 @@ pub(crate) const FLOOR: &str = "(floor)";
 /// The references that are measured together with the structures, if the scenario has them.
 pub(crate) const REFERENCES: [&str; 2] = [FLOOR, HARNESS];
 
-/// The most timers of a cell with `--quick`.
+/// The maximum number of timers in a cell with `--quick`.
 pub(crate) const QUICK_POPULATIONS: usize = 10_000;
 
 /// One scenario at one population: a table column.
@@ -40,13 +41,13 @@ pub(crate) struct Cell {
 pub(crate) struct Row {
     /// The structure.
     pub(crate) structure: &'static Structure,
-    /// Why it was not run.
+    /// For a structure that was not run, the reason.
     pub(crate) skipped: Option<String>,
     /// ns per operation, round by round.
     pub(crate) samples: Vec<f64>,
     /// The median of the samples, with its interval.
     pub(crate) summary: Option<Summary>,
-    /// What the queue held before the first sample, and what it held after the last.
+    /// What the queue held before the first sample, and what it held after the last sample.
     pub(crate) held: Option<[Held; 2]>,
 }
 
@@ -59,8 +60,8 @@ impl Cell {
         ])
     }
 
-    /// Returns the name of a line in tables. The name says whether the caller gave hints that the
-    /// structure used.
+    /// Returns the name of a structure's line in tables. The name says whether the caller gave
+    /// hints that the structure used.
     pub(crate) fn named(&self, id: &str) -> String {
         let takes = |row: &Row| row.structure.id == id && row.structure.hints;
         let hinted = self.measure == Measure::Hinted && self.rows.iter().any(takes);
@@ -124,8 +125,8 @@ impl Cell {
         self.fastest(|row| row.structure.kind == kind && row.structure.shape == Shape::Wheel)
     }
 
-    /// Returns the ratio of a row to the baseline, computed round by round. Below 1, the row is
-    /// faster. Returns `None` for the baseline itself.
+    /// Returns the time of a row divided by the time of the baseline, round by round. A ratio below
+    /// 1 means that the row is faster. Returns `None` for the baseline itself.
     pub(crate) fn ratio(&self, row: &Row) -> Option<Summary> {
         let baseline = self.baseline.filter(|id| *id != row.structure.id)?;
         stats::ratios(&row.samples, self.samples(baseline))
@@ -163,7 +164,7 @@ pub(crate) fn beside_columns(table: Table, [ours, other]: [&str; 2]) -> Table {
     table.columns(["x", "from", "to"], Format::Fixed(2))
 }
 
-/// Returns the fields of these columns.
+/// Returns the fields of the columns that `beside_columns` adds.
 pub(crate) fn beside(cell: &Cell, both: [&Row; 2], ratio: Option<Summary>) -> impl Iterator<Item = Field> {
     let both = both.map(|row| [cell.named(row.structure.id).into(), row.median().into()]);
     both.into_iter().flatten().chain(with_interval(ratio))
@@ -181,9 +182,10 @@ pub(crate) fn conclude(cell: &mut Cell, baseline: Option<&str>) {
     cell.baseline = reference.map(|row| row.structure.id);
 }
 
-/// Returns the price of a question: the additional ns compared with the exchange without a
-/// question, computed round by round. Returns `None` in a cell of another measure. The price of
-/// [`HARNESS`], which is the time to ask and to store the answer, is included in every other price.
+/// Returns the price of a question: the ns that an exchange with the question takes in addition to
+/// an exchange without it, computed round by round. Returns `None` if the cell's measure asks no
+/// question. The price of [`HARNESS`], which is the time to ask and to store the answer, is
+/// included in every other price.
 pub(crate) fn price(cells: &[Cell], cell: &Cell, id: &str) -> Option<Summary> {
     let same = |one: &&Cell| (&one.scenario, one.population) == (&cell.scenario, cell.population);
     let alone = cells.iter().filter(same).find(|one| one.measure == Measure::Exchange)?;

@@ -1,6 +1,6 @@
-//! The phases of a drain: as many timers as there are ticks expire, tick by tick, and each
-//! hundredth of the ticks is timed separately. In a structure that does work in advance in steps of
-//! growing size, some phases take longer than others.
+//! The phases of a drain. In a drain, as many timers as there are ticks expire, tick by tick. A
+//! phase is a hundredth of the ticks, and is timed separately. If a structure works ahead in steps
+//! of growing size, some phases take longer than others.
 
 use crate::allocator;
 use crate::clock::{FakeMeter, Meter};
@@ -78,8 +78,8 @@ impl Data {
 /// Drains every structure.
 ///
 /// # Errors
-/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
-/// interruption is noted in `lab`.
+/// If an answer is wrong (the error describes the first wrong answer) or the system refuses memory.
+/// An interruption is noted in `lab`.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data { population: plan.population, rows: Vec::new() };
     let scenario = Scenario::find(SCENARIO)?;

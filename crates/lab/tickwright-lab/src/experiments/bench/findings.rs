@@ -8,7 +8,7 @@ use crate::result::{Finding, Section, findings_table, labels};
 use crate::stats::{self, Summary, TIE};
 use crate::structures::registry::Kind;
 
-/// One of our structures and one of another project.
+/// One of our structures, and one structure of another project.
 struct Pair<'c> {
     beside: &'static str,
     ours: &'c Row,
@@ -19,7 +19,7 @@ struct Pair<'c> {
 
 /// Pairs our fastest structure with the baseline. If the fastest other wheel is not the baseline,
 /// our fastest wheel is also paired with that wheel. If none of our wheels ran, our fastest
-/// structure takes the place of our wheel.
+/// structure is paired with that wheel instead.
 fn pairs(cell: &Cell) -> impl Iterator<Item = Pair<'_>> {
     let (best, baseline) = (cell.best(Kind::Ours), cell.baseline.and_then(|id| cell.row(id)));
     let wheel = cell.best_wheel(Kind::Baseline).filter(|row| cell.baseline != Some(row.structure.id));
@@ -54,8 +54,8 @@ pub(crate) fn of(cell: &Cell) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Returns our fastest structure at each population, as a finding for each scenario and measure:
-/// `list/hook at 16; coarse/hook at 500, 10k`.
+/// Returns our fastest structure at each population, as a finding for each scenario and measure,
+/// such as `list/hook at 16; coarse/hook at 500, 10k`.
 pub(crate) fn fastest(cells: &[Cell]) -> Vec<Finding> {
     groups(cells).iter().filter_map(|cells| fastest_of(cells)).collect()
 }
@@ -78,8 +78,8 @@ fn fastest_of(cells: &[&Cell]) -> Option<Finding> {
     Some(Finding::stated(about, here.join("; ")).labelled(of))
 }
 
-/// Returns all findings. Our fastest structure is chosen by its median from the same samples, and
-/// the interval does not account for that choice.
+/// Returns the section with all findings. Our fastest structure is chosen by its median from the
+/// same samples, and the interval does not account for that choice.
 pub(crate) fn section(findings: &[Finding]) -> Section {
     let above =
         format!("A difference is shown from {:.0} % on, where the interval leaves out 1.", TIE * 100.0);

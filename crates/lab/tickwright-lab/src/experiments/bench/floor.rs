@@ -1,7 +1,8 @@
 //! Floors: what the same work costs without order, handles or safety. A floor is not a timer queue
 //! and does not count as a competing structure.
 //!
-//! - [`Slots`]: a write into an array, a read of its next slot
+//! - [`Slots`]: an array of deadlines; an insert writes into the array, and a delivery reads the
+//!   array's next slot
 //! - [`FlatWheel`]: an array of ids for each tick, up to the longest delay
 //! - [`Pass`]: an array that is read from its beginning to its end
 
@@ -24,8 +25,8 @@ pub(crate) fn queue(scenario: &Scenario, population: usize) -> Option<Box<dyn Sh
     })
 }
 
-/// Returns the number of timers with which each tick has one timer on average, which is the mean
-/// delay.
+/// Returns the number of pending timers at which one timer per tick is due on average. This number
+/// equals the mean delay in ticks.
 fn ticks_a_timer(increments: Increments) -> usize {
     usize::try_from(increments.mean.get()).unwrap_or(usize::MAX)
 }
@@ -87,7 +88,7 @@ const NONE: u64 = u64::MAX;
 ///
 /// A timer that is moved to a later tick, or cancelled and inserted again, keeps its entry. The
 /// move only costs a write into an array. When the tick of the entry arrives, the entry moves on to
-/// its timer's tick.
+/// the tick of its timer's deadline.
 #[derive(Debug)]
 pub(crate) struct FlatWheel {
     ticks: Vec<Vec<u32>>,
@@ -142,7 +143,7 @@ impl BenchQueue for FlatWheel {
 
     #[inline]
     fn insert(&mut self, id: u32, deadline: u64) {
-        // An exponential delay is longer than the wheel about once in e^64 draws.
+        // An exponential delay is beyond the wheel's range about once in e^64 draws.
         let deadline = deadline.min(self.now + self.ticks.len() as u64 - 1);
         let timer = &mut self.timers[id as usize];
         timer.deadline = deadline;

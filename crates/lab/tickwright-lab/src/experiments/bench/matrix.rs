@@ -1,6 +1,6 @@
-//! `tickwright bench --matrix`: our best structure compared with the best other one, for each work
-//! and population, in one table and one plot; also the worst single call. Each figure has a bound.
-//! [`goals`] has the bounds of the default queue.
+//! `tickwright bench --matrix`: our best structure compared with the best other structure, for each
+//! work and population, in one table and one plot. The report also shows the worst single call.
+//! Each figure has a bound. [`goals`] has the bounds of the default queue.
 
 mod goals;
 mod work;
@@ -19,7 +19,7 @@ use crate::structures::registry::Kind;
 /// The structures that are measured, unless the user names others.
 pub(super) const STRUCTURES: &str = "!*/hook,!coarse/*,!delay-queue,!list/slab";
 
-/// The number of drains of each structure that count.
+/// The number of drains of each structure whose times count.
 pub(super) const DRAINS: u64 = 5;
 
 /// The parts that the user asked for, and what was measured.
@@ -107,7 +107,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     table
 }
 
-/// Returns a table with a row for our best structure, for the best other one, and for each
+/// Returns a table with a row for our best structure, for the best other structure, and for each
 /// structure with dead entries.
 fn memory(pairs: &[Pair<'_>]) -> Table {
     let (text, ns) = (Format::Text, Format::Ns);
@@ -133,7 +133,7 @@ fn memory(pairs: &[Pair<'_>]) -> Table {
 /// A live timer takes at most 32 bytes. Dead entries and slack add at most 40 % to that.
 const BYTES_AT_MOST: f64 = 32.0 * 1.4;
 
-/// Returns the most bytes per timer that each of the best structures takes in any work.
+/// For each of the best structures, returns the most bytes per timer that it takes in any work.
 fn bytes(pairs: &[Pair<'_>]) -> Vec<Finding> {
     let mut most: Vec<(&'static str, f64)> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.cell.population == MANY) {
@@ -172,8 +172,8 @@ fn goals(findings: &[Finding]) -> Section {
     Section::new("Goals").table(table)
 }
 
-/// Our structures for large populations, in slabs. The array is for small populations, so it is not
-/// among them.
+/// Our structures for large populations, in slabs. The array is for small populations, so it is
+/// left out.
 pub(super) const ATTACKED: &str = "heap4/slab,fixed-delay/slab,wheel/slab,ladder/slab";
 /// The greatest allowed time of one insert, re-arm or removal.
 const CALL_AT_MOST_US: f64 = 20.0;

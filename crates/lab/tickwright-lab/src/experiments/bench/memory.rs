@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 /// The measurements.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
-    /// Bytes of each structure per pending timer, and of each empty queue.
+    /// The bytes per pending timer, and the bytes of an empty queue, for each structure.
     pub(super) series: Vec<Series>,
     /// The structures that were not run, with the population and the reason.
     skipped: Vec<(&'static str, String, String)>,
@@ -76,7 +76,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
 }
 
 impl Data {
-    /// Adds the bytes of a structure with its timers, or the reason why it was not run.
+    /// Adds the bytes of a structure with its timers, or the reason why the structure was not run.
     fn note(&mut self, structure: &Structure, population: usize, bytes: Result<usize, String>) {
         match bytes {
             Ok(bytes) => {
@@ -113,11 +113,13 @@ impl Data {
     }
 }
 
-/// Measures a structure with `population` timers. The inner error is the reason why it was not run.
+/// Measures a structure with `population` timers. The inner error is the reason why the structure
+/// was not run.
 fn weigh(structure: &'static Structure, population: usize) -> Result<Result<usize, String>, LabError> {
     if structure.sensible.is_none_or(|sensible| population <= sensible.most) {
-        // The delays and the least memory of the structure. The memory check comes first, because
-        // if the system refuses memory, every structure seems bounded.
+        // Each timer needs at least the structure's own memory and 8 bytes for a delay. This memory
+        // is checked first, because otherwise a structure for which the system refuses memory would
+        // look like a structure with a bounded population.
         let bytes = registry::facts(structure).bytes_per_timer + 8;
         allocator::room(population.saturating_mul(bytes), &named(structure, population))?;
     }
@@ -134,8 +136,8 @@ fn named(structure: &Structure, population: usize) -> String {
 /// The scenario whose timers' bytes are measured.
 const WEIGHED: &str = "hold-exp-sparse";
 
-/// The most deliveries after the filling. After the deliveries, lazy structures contain dead
-/// entries, which are then measured too.
+/// The maximum number of deliveries after the filling. After the deliveries, lazy structures
+/// contain dead entries, which are then measured too.
 const MOST_DELIVERIES: usize = 100_000;
 
 fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize, LabError> {
@@ -158,8 +160,8 @@ fn weigh_full(structure: &'static Structure, population: usize) -> Result<usize,
 }
 
 /// Returns the bytes of the queue value itself, and the bytes on the heap of a queue with room for
-/// one timer, without nodes that the caller owns. A queue allocates memory for its first timer only
-/// when that timer is inserted.
+/// one timer. Nodes that the caller owns are not included. A queue allocates memory for its first
+/// timer only when that timer is inserted.
 fn weigh_empty(structure: &'static Structure) -> [Series; 2] {
     let first = Tape::of([Step::Insert { id: 0, deadline: 1 }, Step::Deliver { now: 1 }]);
     let bytes = with_one(structure, 1, false, |live| {

@@ -30,8 +30,8 @@ type Outcome = Result<(), String>;
 /// Measures every part of a plan, one after the other.
 ///
 /// # Errors
-/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
-/// interruption is not an error; it is noted in `lab`.
+/// If an answer is wrong (the error describes the first wrong answer) or the system refuses memory.
+/// An interruption is not an error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Vec<Cell>, LabError> {
     if plan.parts.is_empty() {
         return Ok(Vec::new());
@@ -98,7 +98,7 @@ pub(crate) struct Part {
     pub(crate) rounds: u64,
     pub(crate) operations: usize,
     pub(crate) seed: u64,
-    /// The structures; a structure that is not run has the reason.
+    /// The structures. For a structure that is not run, the second item is the reason.
     pub(crate) structures: Vec<(&'static Structure, Option<String>)>,
 }
 
@@ -160,9 +160,9 @@ impl Part {
     }
 
     /// Returns the number of untimed samples before the first round, which is untimed too.
-    /// Together, these samples run at least as many operations as timers are pending. Afterwards,
-    /// the timers of the fill have left, and a queue that moves timers to another structure has
-    /// done so. In a lazy queue, entries then leave at the rate at which they arrive.
+    /// Together, these samples run at least one operation per pending timer. Afterwards, the timers
+    /// of the fill have left, and a queue that moves timers to another structure has moved them. In
+    /// a lazy queue, entries then leave at the rate at which they arrive.
     fn warm_up(&self) -> usize {
         let refills = matches!(self.scenario.model, Model::Hold | Model::Network | Model::OneShot);
         if refills { self.population / self.operations.max(1) } else { 0 }

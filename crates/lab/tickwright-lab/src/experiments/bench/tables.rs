@@ -81,7 +81,7 @@ fn row_of<'c>(cell: &'c Cell, structure: &Structure) -> Option<&'c Row> {
 
 /// Returns a table with a row for each structure and columns for each population. The last rows are
 /// the floor and the loop without a queue. `columns` are repeated for each population; the first
-/// one has the population as its heading. A row without fields is left out.
+/// column has the population as its heading. A row without fields is left out.
 fn across(cells: &[&Cell], columns: &[(&str, Format)], of: impl Fn(&Cell, &str) -> Vec<Field>) -> Table {
     let mut table = Table::new().column("", Format::Text);
     for cell in cells {

@@ -35,8 +35,8 @@ pub(super) fn report(words: &[&str], step: u64) -> Report {
     conduct_plan(&bench, &bench.plan().unwrap(), &FakeMeter::steady(step)).unwrap()
 }
 
-/// Returns the words for a scenario of seven rounds of 50 operations, with the arguments that a
-/// user would type.
+/// Returns the words that a user would type for a scenario, for seven rounds of 50 operations, and
+/// for the arguments in `more`.
 fn asked<'w>(scenario: &'w str, more: &[&'w str]) -> Vec<&'w str> {
     let counted: &[&str] = if scenario == "expire" { &[] } else { &["--operations", "50"] };
     let rounds: &[&str] = if more.contains(&"--rounds") { &[] } else { &["--rounds", "7"] };
@@ -237,7 +237,7 @@ fn the_workload_is_the_scenario_and_not_how_it_is_called() {
     );
 }
 
-/// Runs the first cells of a request on a wrong queue under the name of `list/slab`. Returns the
+/// Runs the first cells of a request on an incorrect queue that is named `list/slab`. Returns the
 /// error, and how many times the structure was measured.
 fn wrong(words: &[&str], queue: impl crate::structures::candidate::Timed) -> (String, usize) {
     let plan = planned(words).timed;
@@ -300,7 +300,8 @@ fn a_question_is_priced_by_what_it_adds_round_by_round() {
     let prices: Vec<_> =
         cells.iter().map(|cell| cell::price(&cells, cell, "list/slab").map(|q| q.median)).collect();
     assert_eq!(prices, [None, Some(0.0), Some(0.0), Some(0.0)]);
-    // A structure that only has a lower bound can measure the wake-up, but not the head.
+    // A structure that knows only a lower bound of its head is measured on the wake-up, but not on
+    // the head.
     let asked_for: Vec<_> = cells.iter().map(|cell| cell.row("timer-queue").is_some()).collect();
     assert_eq!(asked_for, [true, true, false, false]);
 }
@@ -321,7 +322,8 @@ fn a_line_is_drawn_where_there_are_enough_populations() {
         report.plots().map(|plot| (plot.has_course(), plot.is_rows())).collect::<Vec<_>>()
     };
     assert_eq!(plots("2,3,4"), [(true, false)]);
-    // Fewer points are drawn only in a separate picture, and a single population as rows.
+    // With fewer than three populations, a plot has no course. A single population is drawn as
+    // rows.
     assert_eq!(plots("2,3"), [(false, false)]);
     assert_eq!(plots("2"), [(false, true)]);
 }

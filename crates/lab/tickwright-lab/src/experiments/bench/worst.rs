@@ -68,8 +68,8 @@ impl Attacks {
     /// words.
     ///
     /// # Errors
-    /// If there are several words, a word names a scenario that is timed, or the file cannot be
-    /// read or has a mistake.
+    /// If there are several words, if a word names a scenario that is timed, or if the file cannot
+    /// be read or has a mistake.
     pub(super) fn choose(words: &[String]) -> Result<Self, LabError> {
         match words {
             [] => Self::built_in(),
@@ -88,7 +88,7 @@ impl Attacks {
         Self::parse("scenarios/adversary.toml", text)
     }
 
-    /// Parses the text of a file; `file` appears in messages.
+    /// Parses the text of a file; `file` is the file's name in messages.
     fn parse(file: &str, text: &str) -> Result<Self, LabError> {
         let own: Self =
             scenario::parse(file, text).map_err(|error| FileKind::Attacks.mistaken(file, text, error))?;
@@ -225,8 +225,8 @@ impl Data {
 /// Runs every attack on every structure.
 ///
 /// # Errors
-/// If an answer is wrong (the error describes the first one) or the system refuses memory. An
-/// interruption is noted in `lab`.
+/// If an answer is wrong (the error describes the first wrong answer) or the system refuses memory.
+/// An interruption is noted in `lab`.
 pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let mut data = Data::default();
     if plan.structures.is_empty() {
@@ -272,7 +272,7 @@ pub(super) fn run(plan: &Plan, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     Ok(data)
 }
 
-/// Returns why a structure is not attacked, or `None` if it is.
+/// Returns why a structure is not attacked, or `None` if the structure is attacked.
 fn why_not(
     structure: &'static Structure,
     pattern: Pattern,

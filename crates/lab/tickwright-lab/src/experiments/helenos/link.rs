@@ -1,7 +1,7 @@
 //! Starts and ends a server thread.
 //!
 //! The server ends when the client hangs up. A client does not wait for a server that has ended,
-//! because the first end of the mailbox that is dropped closes the mailbox.
+//! because the mailbox is closed when the first of its two ends is dropped.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::channel::{Channel, Port, Reply, Request, serve};
 use super::cpu;
 use super::mailbox::Mailbox;
 
-/// A client's or server's end of a mailbox. When the first of the two ends is dropped, it hangs up.
+/// A client's or server's end of a mailbox. Dropping an end hangs up.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) mailbox: Arc<Mailbox>,

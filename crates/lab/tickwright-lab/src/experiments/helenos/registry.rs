@@ -147,7 +147,7 @@ where
 /// Builds every tree with the same tasks, and passes the trees to `user`.
 ///
 /// # Errors
-/// If a tree cannot be built, or the error of `user`.
+/// If a tree cannot be built or `user` returns an error.
 pub(super) fn with_all<R>(
     population: usize,
     user: impl FnOnce(&[(Tree, &dyn Registry)]) -> Result<R, String>,

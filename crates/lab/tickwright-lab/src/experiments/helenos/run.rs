@@ -148,7 +148,8 @@ impl Bench<'_> {
             return Err(format!("not one look-up in each round trip: {asked:?}"));
         }
         let taken = Rounds::new(LOOK_UP_SAMPLES, plan.seed).run(trees.len(), |turn| {
-            // Each round draws other targets, which are the same for all trees.
+            // Each round draws different targets from the other rounds, but the same targets for
+            // all trees.
             let mut draw = Draw::new(*population, plan.seed.wrapping_add(turn.round as u64));
             let start = clock.now();
             trees[turn.lane].1.look_ups(COUNTED, &mut draw)?;

@@ -24,14 +24,14 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Whether the interval of the gain excludes 1.
+    /// Returns whether the interval of the gain excludes 1.
     fn differs(&self) -> bool {
         let Interval { low, high, coverage } = self.gain.interval;
         coverage >= CONFIDENCE && (low > 1.0 || high < 1.0)
     }
 
-    /// Whether the difference in look-up times explains the gain: the expected gain must be within
-    /// the interval.
+    /// Returns whether the difference in look-up times explains the gain, which means that the
+    /// expected gain is within the interval of the measured gain.
     fn is_explained(&self, shares: &[Share]) -> bool {
         let share = shares.iter().find(|share| share.population == self.population);
         let expected = |share: &Share| 1.0 + (share.avl - share.odict) / self.avl_ns;
@@ -87,7 +87,8 @@ pub(super) fn shares(data: &Data, pairs: &[Pair]) -> Vec<Share> {
             summarise(avl.iter().zip(odict).map(|(a, b)| 100.0 * share(*a, *b) / round_trip))
         };
         let (look_up, [avl, odict]) = (rounds(&f64::max)?, [median(avl)?, median(odict)?]);
-        // The look-up time of the slower tree minus that of the faster tree, by medians.
+        // The look-up time of the slower tree minus the look-up time of the faster tree, by
+        // medians.
         let sign = (avl - odict).signum();
         Some(Share { population, round_trip, avl, odict, look_up, choice: rounds(&|a, b| sign * (a - b))? })
     };
@@ -121,7 +122,8 @@ fn headline(shares: &[Share]) -> Finding {
     finding.published(published)
 }
 
-/// Returns the smallest population from which on a look-up matters at every larger population too.
+/// Returns the smallest population such that a look-up matters at this population and at every
+/// larger one.
 fn from_on(shares: &[Share]) -> Option<&Share> {
     let matters = |share: &&Share| MATTERS.judge(&share.look_up) == Verdict::Missed;
     shares.iter().rev().take_while(matters).last()

@@ -111,7 +111,7 @@ fn a_run_has_all_its_samples() {
     let counts = report.series.iter().filter(|series| series.name == "round trips of a sample");
     assert_eq!(counts.count(), 3 * 2, "v2 alone counts");
     assert_eq!(report.series.iter().filter(|series| series.name == "look-up").count(), 3 * 2);
-    // The headline, and a share at each population.
+    // The findings are the headline, and a share at each population.
     assert_eq!(report.findings.len(), 1 + 3);
 }
 

@@ -51,7 +51,7 @@ pub(super) trait Host {
     /// Returns when the clock is at `at` (in ns) or later, or when a signal arrives.
     fn wait(&mut self, at: u64);
 
-    /// Whether the process was stopped and continued since the last call of this function.
+    /// Returns whether the process was stopped and continued since the last call of this function.
     fn was_stopped(&mut self) -> bool;
 }
 
@@ -82,8 +82,8 @@ impl Host for System {
     }
 
     fn wait(&mut self, at: u64) {
-        // After an error, the caller's loop would spin, but it would stay right because it reads
-        // the clock.
+        // After an error, the caller's loop would spin, but its results would stay correct because
+        // it reads the clock.
         let _ = clock_nanosleep_absolute(self.clock.id(), &timespec(at));
     }
 

@@ -46,8 +46,8 @@ impl Grid {
         Some(Due { expected, missed, next: self.expected })
     }
 
-    /// Whether a lateness is a gap, during which the process did not run, so that the structure was
-    /// not late.
+    /// Returns whether a lateness is a gap. During a gap the process did not run, so the structure
+    /// was not late.
     pub(super) fn is_gap(&self, lateness: u64, stopped: bool) -> bool {
         // A stop of less than a period missed no point, so it is not a gap.
         let least = if stopped { self.period } else { GAP_NS.max(self.period.saturating_mul(GAP_PERIODS)) };

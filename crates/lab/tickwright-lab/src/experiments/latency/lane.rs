@@ -22,7 +22,7 @@ pub(super) const FIGURES: [(&str, Unit); 10] = [
 ];
 
 /// The figures of one turn, in the order of [`FIGURES`]. A turn that consists only of gaps has no
-/// average, but keeps its place among the rounds.
+/// average, but its row still stands for its round.
 pub(super) type Row = [f64; FIGURES.len()];
 
 pub(super) fn row(seen: &Seen) -> Row {

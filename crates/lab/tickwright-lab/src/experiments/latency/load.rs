@@ -1,4 +1,4 @@
-//! A load that runs during the measurement, in a separate process that cannot outlive this one.
+//! A load that runs during the measurement, in a separate process that cannot outlive this process.
 //!
 //! The kernel kills the load when the thread that started it ends for any reason, including
 //! SIGKILL. When a run ends, this process kills the load's process group, which includes the
@@ -127,7 +127,7 @@ impl WorkerArgs {
     /// Runs the loads until the process ends.
     ///
     /// # Errors
-    /// The system refuses the death signal or a thread.
+    /// If the system refuses the death signal or a thread.
     pub(crate) fn execute(&self) -> Result<(), LabError> {
         // The process is started through /proc/self/exe, so `ps` and `top` would call it "exe".
         let _ = rustix::thread::set_name(NAME);
@@ -172,7 +172,7 @@ fn work(load: Load) -> Result<Never, io::Error> {
 }
 
 const CACHE_BYTES: usize = 32 << 20;
-/// The stride is more than a page and no power of two, so each step reaches another page and
+/// The stride is more than a page and is not a power of two, so each step reaches another page and
 /// another cache set.
 const STRIDE: usize = 4096 + 64;
 

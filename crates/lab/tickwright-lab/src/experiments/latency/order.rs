@@ -5,7 +5,7 @@
 //! decides, because one stall of the host changes an average. The same policy as for all ratios
 //! decides whether the run shows a difference. The probability that is printed with each pair comes
 //! from a sign test. Its null hypothesis is that neither structure wakes up earlier, so that each
-//! one is earlier in half of the rounds.
+//! structure is earlier in half of the rounds.
 
 use super::structures::PUBLISHED;
 use crate::result::{Finding, labels};
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) rounds: Vec<f64>,
 }
 
-/// Two structures: the earlier one and the later one in this run, by the median ratio.
+/// Two structures: the earlier structure and the later structure in this run, by the median ratio.
 #[derive(Debug, Clone, PartialEq)]
 struct Pair {
     earlier: &'static str,

@@ -117,7 +117,7 @@ impl Granted {
             }
         }
         if priority == Priority::NONE {
-            // The program that started this one could have set another policy. Lowering the
+            // The program that started this program could have set another policy. Lowering the
             // priority needs no privilege.
             let _ = platform::set_fifo(0);
         } else {

@@ -132,8 +132,8 @@ impl Experiment for RunArgs {
         Some(plan.wake.seed.get())
     }
 
-    /// Always `false`, because `--clock` chooses one of the system's clocks. [`Overhead`] has its
-    /// cost.
+    /// Always `false`, because `--clock` chooses one of the system's clocks. [`Overhead`] has the
+    /// cost of a clock reading.
     fn is_timed(&self) -> bool {
         false
     }

@@ -101,8 +101,8 @@ impl WakeArgs {
         if loads.is_empty() { "none".into() } else { request::names(&loads) }
     }
 
-    /// Returns the settings as the system granted them: `1ms, monotonic clock, nanosleep,
-    /// SCHED_FIFO 80`.
+    /// Returns the settings as the system granted them, such as
+    /// `1ms, monotonic clock, nanosleep, SCHED_FIFO 80`.
     pub(super) fn words(&self, granted: Priority) -> String {
         let (interval, clock) = (duration::show(self.interval), request::word(&self.clock));
         format!("{interval}, {clock} clock, nanosleep, {}, load {}", granted.words(), self.load_words())

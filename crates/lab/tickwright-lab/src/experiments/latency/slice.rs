@@ -58,13 +58,13 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The number of points of the longest turn, whose samples take 128 MiB.
+    /// The maximum number of points in a turn. Their samples take 128 MiB.
     pub(super) const MOST: u64 = 1 << 24;
 
     /// Allocates room for `points` samples and writes to it, so that the measured loop causes no
     /// page fault.
     pub(super) fn new(points: u64) -> Self {
-        // Points after the end of a turn can be recorded too.
+        // The additional room is for points that pass after the end of the turn.
         let room = usize::try_from(points.min(Self::MOST)).unwrap_or(0).saturating_add(1024);
         let mut lateness = vec![u64::MAX; room];
         lateness.clear();
@@ -115,8 +115,8 @@ impl Drive<'_> {
 }
 
 /// The queue and the host are trait objects, so that this loop is compiled once. The indirect calls
-/// add some 75 instructions, about 20 ns, to each wake-up, whose lateness is tens of microseconds.
-/// They add the same for every structure.
+/// add some 75 instructions, about 20 ns, to each wake-up, which is tens of microseconds late. The
+/// added time is the same for every structure.
 fn drive(queue: &mut dyn Erased, with: Drive<'_>) -> Result<(), String> {
     let Drive { turn, host, seen, stop } = with;
     seen.clear();

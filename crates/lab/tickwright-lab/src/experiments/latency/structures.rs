@@ -42,7 +42,7 @@ pub(super) fn choose(patterns: &[String]) -> Result<(Vec<&'static Structure>, Ve
     if able.is_empty() { Err(LabError::usage(notes.join("; "))) } else { Ok((able, notes)) }
 }
 
-/// Whether a structure wakes up exactly at its deadlines.
+/// Returns whether a structure wakes up exactly at its deadlines.
 fn takes_part(structure: &Structure) -> bool {
     structure.exact_head && structure.ties.exact()
 }

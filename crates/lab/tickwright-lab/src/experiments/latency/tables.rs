@@ -98,7 +98,7 @@ fn gaps(lanes: &[Lane]) -> String {
     lanes.iter().filter_map(of_lane).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the cells with a count above 0, by their middles.
+/// Returns the cells with a count above 0. Each cell is named by its middle.
 fn cells(lanes: &[Lane]) -> Table {
     let table = Table::new().column("cell, us", Format::Fixed(3));
     let mut table =

@@ -1,10 +1,10 @@
-//! `tickwright latency versus-cyclictest`: compares our lateness with cyclictest's, alternating
-//! between the two, with the same interval, priority and clock.
+//! `tickwright latency versus-cyclictest`: compares our lateness with cyclictest's. Both run
+//! alternately, with the same interval, priority and clock.
 //!
 //! Both histograms have cells of a microsecond, which is cyclictest's own resolution. Percentiles
-//! are interpolated within a cell. Our runs have no host tick, because cyclictest has none. The
-//! processor time of a cyclictest run includes cyclictest's start and its report, so the processor
-//! time of a run with a single loop is subtracted.
+//! are interpolated within a cell. Our runs have no host tick, because cyclictest has no host tick.
+//! The processor time of a cyclictest run includes cyclictest's start and its report, so the
+//! processor time of a run with a single loop is subtracted.
 
 mod data;
 mod tables;
@@ -65,7 +65,7 @@ impl Experiment for VersusArgs {
         let (chosen, _) = choose(&self.wake.structures)?;
         let structure = match chosen.as_slice() {
             [one] => *one,
-            // By default, the first of the published structures: the list.
+            // The default is the first of the published structures, which is the list.
             [first, ..] if self.wake.structures.is_empty() => *first,
             all => {
                 return Err(LabError::usage(format!(
@@ -107,7 +107,7 @@ impl Experiment for VersusArgs {
         // cyclictest inherits this timer slack.
         let slack = LeastSlack::ask();
         lab.notes.extend(slack.as_ref().err().cloned());
-        // The minimum of three runs, because disturbances only add processor time.
+        // The minimum of three runs counts, because disturbances only add processor time.
         let mut startup = Duration::MAX;
         for _ in 0..3 {
             startup = startup.min(call.run(1, CELLS)?.1);

@@ -26,7 +26,7 @@ type Connections = Within<1, 10_000>;
 type Response = Within<8, 100_000_000>;
 /// Milliseconds of a pause.
 type Pause = Within<0, 3_600_000>;
-/// Megabits a second.
+/// Megabits per second.
 type Line = Within<1, 1_000_000>;
 
 /// Linux's mod_timer experiment of 2016: how many re-arms can stay in their bucket, and without the

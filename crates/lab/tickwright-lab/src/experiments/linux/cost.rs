@@ -11,8 +11,8 @@ use crate::error::LabError;
 use crate::progress::Progress;
 use crate::rounds::Rounds;
 
-/// The number of timers per thread. They stand for a server's hot connections, which fit into the
-/// cache.
+/// The number of timers per thread. These timers stand for a server's hot connections, which fit
+/// into the cache.
 const TIMERS: usize = 64;
 /// The first tick of the granule that holds all deadlines. With the clock at 0, the granule is on
 /// level 2, which has 64 ticks per granule.
@@ -30,13 +30,13 @@ pub(crate) struct Cost {
     pub(crate) samples: Vec<f64>,
 }
 
-/// Runs every column with every number of threads, in random order in each of `rounds`. In a
+/// Runs every column with every number of threads, in random order in each of `rounds` rounds. In a
 /// sample, each thread makes `passes` passes over its timers.
 ///
 /// # Errors
 /// If the counters do not agree with the calls.
 pub(crate) fn run(rounds: usize, passes: u64, seed: u64) -> Result<Vec<Cost>, LabError> {
-    // Both threads read the same clock, which is this one.
+    // All threads read this clock.
     let clock = OsClock::start();
     let mut costs: Vec<Cost> = THREADS
         .into_iter()

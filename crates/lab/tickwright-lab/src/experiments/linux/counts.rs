@@ -2,8 +2,8 @@
 
 use super::oracle::Did;
 
-/// Counts of arming calls. The type is that of the specimens, whose counts are a superset of the
-/// library's counts.
+/// Counts of arming calls. The specimens define the type, because their counts are a superset of
+/// the library's counts.
 pub(crate) use super::specimens::Statistics as Counts;
 
 impl Counts {

@@ -1,4 +1,4 @@
-//! Findings from the counts and samples: each claim compared with the published one, with its
+//! Findings from the counts and samples: each claim compared with the published claim, with a
 //! verdict.
 
 use super::cost::{Cost, THREADS};
@@ -147,7 +147,8 @@ fn samples(costs: &[Cost], column: Column, threads: usize) -> Option<&[f64]> {
     Some(&cost.samples)
 }
 
-/// Returns the ratio of the column *ours* to the column *locked*, per round.
+/// Returns the times of the column *ours* divided by the times of the column *locked*, round by
+/// round.
 fn ratio(costs: &[Cost], threads: usize) -> Option<Summary> {
     stats::ratios(samples(costs, Column::Ours, threads)?, samples(costs, Column::Locked, threads)?)
 }

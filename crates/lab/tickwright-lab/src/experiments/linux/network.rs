@@ -14,8 +14,9 @@
 //! - **delayed acknowledgement**, 40 ms (`TCP_ATO_MIN`): armed by the first segment after an
 //!   acknowledgement (`tcp_send_delayed_ack`). The second segment is acknowledged at once
 //!   (`__tcp_ack_snd_check`).
-//! - **idle**, 60 s: a timer of the application, as in web servers. The server re-arms it once per
-//!   exchange when the request is complete, and the client when the response is complete.
+//! - **idle**, 60 s: a timer of the application, as in web servers. The server re-arms its idle
+//!   timer once per exchange, when the request is complete. The client re-arms its idle timer when
+//!   the response is complete.
 //!
 //! A timer that is no longer needed stays in the queue, because Linux only clears a flag
 //! (`inet_csk_clear_xmit_timer`). The timer is re-armed later, or it fires without effect.
@@ -100,7 +101,8 @@ impl Run {
     }
 }
 
-/// One way of re-arming over the whole traffic. Each timer's counts are compared with the oracle's.
+/// The whole traffic, with one way of re-arming. Each timer's counts are compared with the
+/// oracle's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Network<'a> {
     pub(crate) traffic: &'a Traffic,

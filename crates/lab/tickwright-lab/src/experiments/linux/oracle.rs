@@ -10,7 +10,7 @@ pub(crate) enum Way {
     Bucket,
 }
 
-/// The smallest delay of each level: 63 buckets of the level below.
+/// The smallest delay of each level, which is 63 buckets of the level below.
 const STARTS: [u64; 9] = [0, 63, 504, 4032, 32_256, 258_048, 2_064_384, 16_515_072, 132_120_576];
 
 /// Linux clamps delays from this value on; the experiment excludes such delays.
@@ -35,12 +35,12 @@ pub(crate) enum Did {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
-    /// The deadline and the level of the timer; `None` if it is not pending.
+    /// The deadline and the level of the timer; `None` if the timer is not pending.
     armed: Option<(u64, u32)>,
 }
 
 impl Model {
-    /// Arms the timer at `now` for `delay` ticks. Its shard must have advanced to `now`.
+    /// Arms the timer at `now` for `delay` ticks. The timer's shard must have advanced to `now`.
     pub(crate) fn arm(&mut self, way: Way, now: u64, delay: u64) -> Did {
         let deadline = now + delay;
         let fresh = level(delay);

@@ -25,12 +25,12 @@ pub(crate) struct Workload {
     pub(crate) seed: u64,
 }
 
-/// Mean gap, in ms, for which 5.5 % of the re-arms fall into the tick of the previous one. At
+/// Mean gap, in ms, for which 5.5 % of the re-arms fall into the tick of the previous re-arm. At
 /// 1000 Hz, a tick is 1 ms. The parent module has the formula.
 pub(crate) const STEP_MS: f64 = 8.75;
 
 impl Workload {
-    /// Returns the delay in ticks, rounded up as in a kernel; at least one.
+    /// Returns the delay in ticks, rounded up as in a kernel. The result is at least 1.
     pub(crate) fn delay(&self) -> u64 {
         (self.delay_ms * self.hz).div_ceil(1000).max(1)
     }
@@ -50,9 +50,9 @@ impl Workload {
     }
 }
 
-/// The times of the re-arms, and the timer of each. The gaps of one timer are exponential with mean
-/// m. Therefore n timers together have exponential gaps with mean m/n, and each re-arm picks a
-/// random timer.
+/// The times of the re-arms, and the timer of each re-arm. The gaps of one timer are exponential
+/// with mean m. Therefore n timers together have exponential gaps with mean m/n, and each re-arm
+/// picks a random timer.
 struct Rearms {
     random: Pcg64Mcg,
     timers: usize,
@@ -173,7 +173,7 @@ impl Real<'_> {
                 }
                 late += u64::from((now - at as u64) as f64 > tick_ns);
                 let deadline = ticks(&clock, work.hz) + work.delay();
-                // This fails only for a timer that was shut down, and no timer was.
+                // This fails only for a timer that was shut down, and no timer was shut down.
                 let _ = timers.modify(which, deadline);
             }
             drop(ending);

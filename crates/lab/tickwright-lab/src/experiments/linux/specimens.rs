@@ -1,5 +1,5 @@
-//! Ways to re-arm that are slow or wrong on purpose, to be compared with the library's own way.
-//! Their code is in the tests of `tickwright`, which show how they fail.
+//! Ways to re-arm that are slow or wrong on purpose, to be compared with the library's own way. The
+//! code of these ways is in the tests of `tickwright`, which show how they fail.
 
 pub(crate) use self::shard::{AlwaysRequeue, AsPosted, Rearm, Shard, Statistics, Timer, UnderLock};
 

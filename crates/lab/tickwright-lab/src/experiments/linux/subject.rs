@@ -75,7 +75,7 @@ pub(super) trait Subject: Sync {
     /// If the shard refuses, because another pass is running.
     fn advance(&self, now: u64) -> Result<u64, LabError>;
 
-    /// Counts of all arming calls so far.
+    /// Returns the counts of all arming calls so far.
     fn counts(&self) -> Counts;
 
     fn check(&self) -> Result<(), Violation>;

@@ -108,7 +108,7 @@ fn traffic(plan: &Plan, runs: &[Run], timers: &[&Series]) -> [Section; 4] {
         .column("exchanges a second", Format::Fixed(1))
         .column("line busy, percent", Format::Fixed(0))
         .column("responses that share it", Format::Fixed(1));
-    // Each way has the same traffic.
+    // All ways of re-arming have the same traffic.
     if let Some(Run { carried, .. }) = runs.last() {
         let elapsed = carried.elapsed_ns.max(1) as f64;
         usage.row([

@@ -16,7 +16,7 @@ type Workers = Within<1, 255>;
 /// The original's upper bound on the number of threads that exist at once.
 const MOST_AT_ONCE: usize = 100_000;
 
-/// Numbers of threads: `5`, `1..20` (both ends included), `1,2,4`.
+/// Numbers of threads, such as `5`, `1..20` (both ends included) or `1,2,4`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Threads(pub(super) Vec<usize>);
 
@@ -24,7 +24,7 @@ impl Threads {
     /// Parses a value of the command line.
     ///
     /// # Errors
-    /// If the text has a mistake. The error describes it, with the valid range.
+    /// If the text has a mistake. The error describes the mistake and states the valid range.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not like 5, 1..20 or 1,2,4, with numbers from 1 to 1000");
         let number = |part: &str| {
@@ -85,7 +85,7 @@ pub(crate) struct NptlArgs {
     seed: Seed,
 }
 
-/// Converts a number, which fits because its type bounds it.
+/// Converts a number. The number fits, because its type bounds it.
 fn narrow<const LOW: u64, const HIGH: u64, T: TryFrom<u64>>(number: Within<LOW, HIGH>) -> Option<T> {
     T::try_from(number.get()).ok()
 }
@@ -94,7 +94,7 @@ impl NptlArgs {
     /// Checks the request.
     ///
     /// # Errors
-    /// If the request would end without a figure.
+    /// If a run of the request would measure nothing.
     pub(super) fn to_plan(&self) -> Result<Plan, LabError> {
         let sorted = |mut columns: Vec<Column>| {
             columns.sort_unstable();

@@ -141,7 +141,7 @@ fn timed<M: Maker>(
     Ok((sum, clock.now() - begun))
 }
 
-/// Like `timed`, but in a thread of the maker.
+/// Like `timed`, but runs in a thread that the maker creates.
 fn inside<M: Maker>(
     maker: M,
     shares: Vec<Share>,
@@ -151,7 +151,7 @@ fn inside<M: Maker>(
     let (bodies, inner) = (bodies.clone(), maker.clone());
     let (left, taken) = std::sync::mpsc::channel();
     let main = maker.create(move || {
-        // The send fails only if the receiver is gone.
+        // The send fails only if the receiver no longer exists.
         let _ = left.send(timed(&inner, &shares, &bodies, clock));
         0
     })?;

@@ -49,17 +49,18 @@ impl Ladder {
         self.lanes.get(1..).unwrap_or_default()
     }
 
-    /// Returns the ratio of a step to one-to-one. Above 1, the published order holds.
+    /// Returns a step's time divided by the time of one-to-one threads. If the ratio is above 1,
+    /// the published order holds.
     fn ratio(&self, step: &Lane) -> Option<Summary> {
         stats::ratios(&step.ns, &self.lanes.first()?.ns)
     }
 
-    /// Returns the ratio of NGPT's design to one-to-one.
+    /// Returns the time of NGPT's design divided by the time of one-to-one threads.
     pub(crate) fn first(&self) -> Option<Summary> {
         self.ratio(self.steps().first()?)
     }
 
-    /// Returns the ratio of this project's design to one-to-one.
+    /// Returns the time of this project's design divided by the time of one-to-one threads.
     pub(crate) fn last(&self) -> Option<Summary> {
         self.ratio(self.steps().last()?)
     }

@@ -9,8 +9,8 @@ use crate::error::LabError;
 use crate::result::{Series, Unit, labels};
 use crate::stats;
 
-/// A column with settings. It has one sample per round, which is the mean time to create and join
-/// one thread, in ns.
+/// A column with settings. A lane has one sample per round, which is the mean time to create and
+/// join one thread, in ns.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
     /// Name of the setting.

@@ -94,18 +94,18 @@ impl Desk {
     }
 }
 
-/// The owner of the manager, who can ask it for threads. Dropping this value waits until all
-/// threads have ended.
+/// The owner of the manager, through which threads are requested. Dropping this value waits until
+/// all threads have ended.
 pub(super) struct Manager {
     maker: Managed,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Asks the manager for threads.
+/// Requests threads from the manager.
 #[derive(Clone)]
 pub(super) struct Managed(Arc<Desk>);
 
-/// A thread, to be joined. When it is dropped, the manager forgets the thread.
+/// A thread that can be joined. When this value is dropped, the manager forgets the thread.
 pub(super) struct Lease(Arc<Thread>, Arc<Desk>);
 
 impl Drop for Lease {

@@ -106,7 +106,7 @@ impl Knobs {
 /// Starts a runtime of a model. The manager's threads are one-to-one.
 ///
 /// # Errors
-/// The error of the runtime.
+/// If the runtime does not start.
 pub(crate) fn start(model: Model, knobs: &Knobs) -> Result<Runtime, String> {
     let settings = match model {
         Model::OneToOne | Model::Manager => threads::Model::OneToOne(OneToOne::new()),

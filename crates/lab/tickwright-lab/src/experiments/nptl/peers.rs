@@ -26,7 +26,7 @@ impl Maker for Std {
 }
 
 #[cfg(feature = "rivals")]
-/// Coroutines of the crate `may`. They have stacks and can move between workers.
+/// Coroutines of the crate `may`. These coroutines have stacks and can move between workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct May;
 

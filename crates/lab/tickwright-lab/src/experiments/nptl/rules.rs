@@ -13,7 +13,7 @@ pub(crate) struct Share {
 }
 
 /// Divides starts and threads as in the original: of P toplevel threads, number i takes the
-/// remaining number divided by P - i. There are at most `threads` toplevel threads.
+/// remaining starts divided by P - i. There are at most `threads` toplevel threads.
 pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share> {
     let toplevel = toplevel.clamp(1, threads.max(1));
     let (mut starts, mut threads) = (starts, threads.max(1));
@@ -28,8 +28,8 @@ pub(crate) fn shares(starts: u64, threads: usize, toplevel: usize) -> Vec<Share>
         .collect()
 }
 
-/// The threads that a toplevel thread keeps. Each thread is joined when its slot is needed again,
-/// strictly in the order of creation, even if another thread ended long before.
+/// The threads that a toplevel thread keeps alive. Each thread is joined when its slot is needed
+/// again, strictly in the order of creation, even if another thread ended long before.
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Vec<Option<T>>,

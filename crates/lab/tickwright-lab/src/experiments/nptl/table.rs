@@ -120,7 +120,8 @@ fn corners(plan: &Plan, clock: OsClock) -> Result<u64, LabError> {
     Ok(threads)
 }
 
-/// Creates a few threads on each column in the corners of the table. Their times do not count.
+/// Creates a few threads on each column in the corners of the table. The times of these threads do
+/// not count.
 fn warm_up(plan: &Plan, starts: u64, clock: OsClock) -> Result<(), LabError> {
     let starts = starts.div_ceil(100).clamp(10, 1000);
     for &column in &plan.columns {
@@ -162,13 +163,13 @@ impl Table {
         samples.into_iter().filter_map(stats::median).min_by(f64::total_cmp)
     }
 
-    /// Returns the ratio of the times of `slow` to the times of `fast`, from one figure per
-    /// complete round. A round's time is the sum over P of the least times over C.
+    /// Returns the times of `slow` divided by the times of `fast`, from one figure per complete
+    /// round. A round's time is the sum over P of the least times over C.
     pub(crate) fn ratio(&self, slow: Column, fast: Column) -> Option<Summary> {
         stats::ratios(&self.sums(slow)?, &self.sums(fast)?)
     }
 
-    /// Returns the ratio of the times in one cell.
+    /// Returns the times of `slow` divided by the times of `fast`, in one cell.
     pub(crate) fn cell_ratio(&self, slow: Column, fast: Column, cell: (usize, usize)) -> Option<Summary> {
         stats::ratios(self.cell(slow, cell.0, cell.1), self.cell(fast, cell.0, cell.1))
     }

@@ -37,7 +37,8 @@ fn about(of: &Ratio) -> String {
     format!("{} to {}", named(&of.slow), named(&of.fast))
 }
 
-/// Findings for the published ratios and the goals. Figures that were not measured are left out.
+/// Returns findings for the published ratios and for the goals. Figures that were not measured are
+/// left out.
 pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     let of_ratio = |of: &Ratio| {
         let (slow, fast) = of.models()?;
@@ -56,7 +57,7 @@ pub(super) fn findings(table: &Table, published: &Published) -> Vec<Finding> {
     findings
 }
 
-/// The sections of the report. `findings` is the result of [`findings`].
+/// Returns the sections of the report. `findings` is the result of [`findings`].
 pub(super) fn sections(table: &Table, published: &Published, findings: &[Finding]) -> Vec<Section> {
     let mut models = Rows::new().column("model", Format::Text).column("its threads", Format::Text);
     for column in &table.columns {
@@ -107,7 +108,7 @@ fn beside(findings: &[Finding], published: &Published) -> Section {
     ))
 }
 
-/// A published summary as a table and as a plot.
+/// Returns a published summary as a table and as a plot.
 fn summary(table: &Table, by: By) -> Section {
     let (letter, across, title) = match by {
         By::Toplevel => ("P", "threads that create (P)", "The least time over C, by threads that create"),

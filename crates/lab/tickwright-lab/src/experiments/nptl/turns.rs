@@ -8,7 +8,8 @@ use super::rules::at_once;
 use crate::clock::OsClock;
 use crate::error::LabError;
 
-/// Returns the time of all creations in one cell, in ns. All threads of the cell must have run.
+/// Returns the time of all creations in one cell, in ns. Checks that all threads of the cell have
+/// run.
 ///
 /// # Errors
 /// If a thread was not created, was not joined, or returned a wrong value.

@@ -18,11 +18,11 @@ struct Seen {
 }
 
 /// Runs a cell in which each thread checks itself. A thread must have its own id, and must be
-/// registered while it lives. It must run on its own stack, separate from the stack of the thread
-/// that creates and joins it. Returns the number of threads that passed.
+/// registered while it lives. The thread must run on its own stack, separate from the stack of the
+/// thread that creates and joins it. Returns the number of threads that passed.
 ///
 /// # Errors
-/// If a check failed. The error describes the first one.
+/// If a check failed. The error describes the first failed check.
 pub(crate) fn run(model: Model, knobs: &Knobs, cell: Cell, clock: OsClock) -> Result<u64, String> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let notes = Arc::clone(&seen);

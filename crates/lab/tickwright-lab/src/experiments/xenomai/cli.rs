@@ -150,7 +150,8 @@ impl Experiment for XenomaiArgs {
         run(plan, lab)
     }
 
-    /// Times are means of a slice, because there are hundreds of millions of samples.
+    /// A sample is the mean over a slice, because single times would be hundreds of millions of
+    /// samples.
     fn series(&self, _: &Plan, lanes: &Vec<Lane>) -> Vec<Series> {
         let of_lane = |lane: &Lane| {
             let of = || labels([("structure", lane.structure.id.into())]);
@@ -185,8 +186,8 @@ impl Experiment for XenomaiArgs {
     }
 }
 
-/// Whether every structure in a report reproduced the experiment. Otherwise the figures describe
-/// another workload.
+/// Checks that every structure in a report reproduced the experiment. Otherwise the figures
+/// describe another workload.
 ///
 /// # Errors
 /// If a structure did not reproduce the experiment. The error names all such structures, with the
@@ -197,8 +198,8 @@ pub(crate) fn accepted(report: &Report) -> Result<(), String> {
     if missed.is_empty() { Ok(()) } else { Err(format!("not the experiment: {}", missed.join("; "))) }
 }
 
-/// Whether a structure supports the experiment, which needs an exact head, the entry after the
-/// head, and delivery on the tick.
+/// Returns whether a structure supports the experiment, which needs an exact head, the entry after
+/// the head, and delivery on the tick.
 fn takes_part(structure: &Structure) -> bool {
     structure.second && structure.exact_head && structure.ties.exact()
 }

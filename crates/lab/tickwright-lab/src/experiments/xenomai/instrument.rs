@@ -67,7 +67,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Whether the room for samples is used up, so that the slice must end.
+    /// Returns whether the room for samples is used up, so that the slice must end.
     pub(crate) fn is_full(&self) -> bool {
         self.timing.as_ref().is_some_and(|(_, samples)| samples.stored.len() >= samples.limit)
     }

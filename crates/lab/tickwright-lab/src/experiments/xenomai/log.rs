@@ -55,7 +55,7 @@ impl Log {
         self.events.push(event);
     }
 
-    /// Whether the log is full, so that the slice must end.
+    /// Returns whether the log is full, so that the slice must end.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.events.len() >= self.limit

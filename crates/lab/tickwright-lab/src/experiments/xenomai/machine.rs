@@ -1,5 +1,5 @@
-//! The clock and the timer hardware that the driver uses. Both are either simulated or the
-//! operating system's.
+//! The clock and the timer hardware that the driver uses. Clock and hardware are either both
+//! simulated or both the operating system's.
 
 #[cfg(not(target_os = "linux"))]
 use core::time::Duration;
@@ -80,7 +80,7 @@ impl Machine for Real {
 }
 
 /// Sleeps until the monotonic clock is at `wake`. Returns at once if that time has passed. After an
-/// error other than a signal, the caller's loop spins, but it stays right.
+/// error other than a signal, the caller's loop spins, but its results stay correct.
 #[cfg(target_os = "linux")]
 fn sleep(wake: u64) {
     const NS_PER_S: u64 = 1_000_000_000;

@@ -1,5 +1,5 @@
 //! The oracle: a second model of the experiment, which uses only the ordered set of the standard
-//! library. It replays an event log and returns the first wrong event.
+//! library. The oracle replays an event log and returns the first wrong event.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -51,8 +51,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Creates the state of a queue that promises `ties`. The armed timers of `work` were inserted
-    /// in the order of their numbers.
+    /// Creates the state of a queue whose promise for equal deadlines is `ties`. The armed timers
+    /// of `work` were inserted in the order of their numbers.
     pub(crate) fn filled(work: &Workload, ties: Ties) -> Self {
         let timers = work.timers();
         let mut oracle = Self {
@@ -93,8 +93,8 @@ impl Oracle {
         self.pending.first().filter(|(expiry, ..)| *expiry <= self.now).map(|(expiry, _, id)| (*expiry, *id))
     }
 
-    /// Whether timer `id` is allowed to be delivered first: it is pending, its deadline is also
-    /// `first`, and the queue is allowed to deliver equal deadlines in any order.
+    /// Returns whether timer `id` is allowed to be delivered first: it is pending, its deadline is
+    /// also `first`, and the queue is allowed to deliver equal deadlines in any order.
     fn may_precede(&self, id: u32, first: u64) -> bool {
         self.ties == Ties::AnyOrder
             && self.place.get(id as usize).copied().flatten().is_some_and(|(expiry, ..)| expiry == first)

@@ -49,7 +49,7 @@ pub(crate) struct Plan {
     pub(crate) wait: Wait,
     /// The duration of the run on each structure's own clock.
     pub(crate) duration: Duration,
-    /// Whether a clock is read around each operation. In real time, this is always so.
+    /// Whether a clock is read around each operation. In real time, a clock is always read.
     pub(crate) instrument: bool,
     /// The structures that run alternately.
     pub(crate) structures: Vec<&'static Structure>,

@@ -35,7 +35,7 @@ impl Slice {
         self.elapsed_ns += other.elapsed_ns;
     }
 
-    /// Whether the log and the driver have the same counts.
+    /// Returns whether the log and the driver have the same counts.
     pub(crate) fn agrees_with(&self, verified: &Verified) -> bool {
         self.ticks == verified.ticks && self.wakes == verified.wakes
     }

@@ -27,8 +27,8 @@ fn acceptances<'l>(plan: &Plan, lanes: &'l [Lane]) -> Vec<(&'l Lane, Acceptance)
     lanes.iter().map(|lane| (lane, Acceptance::of(lane, &prediction, plan.mode))).collect()
 }
 
-/// Returns the main finding, a finding for each structure relative to the fastest one, and whether
-/// each run is accepted.
+/// Returns the main finding, a finding for each structure relative to the fastest structure, and
+/// whether each run is accepted.
 pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     let acceptances = acceptances(plan, lanes);
     let published = |finding: Finding| match plan.published.machines.first() {
@@ -54,8 +54,8 @@ pub(super) fn findings(plan: &Plan, lanes: &[Lane]) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether this run shows that the structure that was published as the fastest is faster
-/// than each other published structure, in the storage in which it ran here.
+/// By the published figures, one structure is faster than each other published structure. Returns
+/// whether this run shows the same, in the storage in which the structures ran here.
 fn claim(machine: &Machine, lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Claim {
     if acceptances.iter().any(|(_, acceptance)| acceptance.verdict() == Verdict::Missed) {
         return Claim::Open;
@@ -112,8 +112,9 @@ fn answer(lanes: &[Lane], acceptances: &[(&Lane, Acceptance)]) -> Finding {
         [(best, ns), (next, next_ns), ..] => {
             let [one, other] = [best, next].map(|lane| lane.structure.id);
             let mut here = format!("{one} {ns:.0} ns a tick, next {other} {next_ns:.0} ns");
-            // The medians of all slices order the structures. The ratio is a median too, of the
-            // slices side by side, so it can be the other way round for structures that tie.
+            // The structures are ordered by their medians over all slices. The ratio is the median
+            // of the ratios of single slices, so it can contradict this order for structures that
+            // tie.
             if let Some(ratio) = stats::ratios(&next.per_tick, &best.per_tick) {
                 here += &format!("; slice by slice, {other} takes {:.2}x the time of {one}", ratio.median);
             }
@@ -301,8 +302,7 @@ fn beside_published(plan: &Plan, lanes: &[Lane]) -> Section {
     for name in machines.iter().map(|machine| machine.name.as_str()).chain(["here"]) {
         table = table.column(name, Format::Ns).column("x", Format::Fixed(2));
     }
-    // The reference here is the first lane whose family is the same as that of the published
-    // reference.
+    // The reference here is the first lane of the same family as the published reference.
     let reference = machines.first().and_then(|machine| machine.structures.first());
     let heap = lanes.iter().find(|lane| reference.is_some_and(|row| row.family == family(lane.structure.id)));
     for (name, theirs, ours) in COMPARED {

@@ -1,16 +1,17 @@
-//! Decides whether a run reproduced the experiment: compares its counts with the model's.
+//! Decides whether a run reproduced the experiment: compares its counts with the model's
+//! predictions.
 
 use super::instrument::Op;
 use super::run::{Lane, Mode};
 use super::workload::{Params, Workload};
 use crate::stats::Verdict;
 
-/// Largest relative deviation from the model's prediction.
+/// The largest accepted deviation from the model's prediction, relative to the prediction.
 const TOLERANCE: f64 = 0.05;
 
 /// A host keeps up if at least this share of its ticks has a separate wake-up. At 0.95, shared
 /// wake-ups change the ratio of head reads to inserts by 4 %, so the tolerance still distinguishes
-/// a wrong driver from a late one.
+/// an incorrect driver from a late driver.
 const KEEPS_UP: f64 = 0.95;
 
 /// The minimum number of ticks with which a ratio is precise to 5 %.
@@ -63,8 +64,8 @@ pub(crate) struct Acceptance {
     pub(crate) population: f64,
     /// Wake-ups per tick: 1 if every tick has a separate wake-up.
     pub(crate) wakes_per_tick: f64,
-    /// Whether the host kept up. If it did not, ticks shared wake-ups, and fewer head reads per
-    /// insert are expected.
+    /// Whether the host kept up. If the host did not keep up, ticks shared wake-ups, and fewer head
+    /// reads per insert are expected.
     pub(crate) keeps_up: bool,
     /// Deviations from the model; empty if the run is accepted.
     pub(crate) failures: Vec<String>,

@@ -53,7 +53,7 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// Creates the timers at time 0: a random half is armed, each at a random phase.
+    /// Creates the timers at time 0: a random half of them is armed, each timer at a random phase.
     pub(crate) fn new(params: &Params) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(params.seed);
         let spread = (params.period_mean_ns as f64 * params.period_spread.clamp(0.0, 1.0)) as u64;
@@ -97,7 +97,7 @@ impl Workload {
         self.armed
     }
 
-    /// Whether timer `id` is the host tick.
+    /// Returns whether timer `id` is the host tick.
     pub(crate) fn is_host(&self, id: u32) -> bool {
         self.has_host && id as usize + 1 == self.timers.len()
     }

@@ -2,7 +2,7 @@
 
 use crate::structures::candidate::BenchQueue;
 
-/// A queue of time-outs. Numbers from 0 on name them.
+/// A queue of time-outs, which are named by numbers from 0 on.
 pub(super) trait BackEnd {
     /// Inserts a time-out that fires `ticks` ticks from now.
     fn insert(&mut self, id: u32, ticks: u64);
@@ -34,7 +34,8 @@ pub(super) trait Visitor {
     fn visit<B: BackEnd>(self, queues: &mut [B]) -> Self::Out;
 }
 
-/// A queue of the lab, whose timers have deadlines, with the tick of a kernel.
+/// Adapts a queue of the lab, whose timers have deadlines, to a kernel's interface, which counts
+/// ticks from now.
 #[derive(Debug)]
 pub(super) struct Ticking<Q> {
     queue: Q,

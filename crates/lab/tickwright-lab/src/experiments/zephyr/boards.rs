@@ -1,17 +1,17 @@
-//! Instructions that the emulated boards of this project counted: `records/microcontroller.csv`.
+//! Instructions that were counted on this project's emulated boards: `records/microcontroller.csv`.
 
 use crate::render::Format;
 use crate::result::{Section, Table};
 
 const RECORD: &str = include_str!("../../../../../../records/microcontroller.csv");
 
-/// The processor that is most similar to that of the published figures, and the usual optimization
-/// level of firmware.
+/// The processor that is most similar to the processor of the published figures, and the usual
+/// optimization level of firmware.
 const PROCESSOR: [&str; 2] = ["Cortex-M0 code", "s"];
 const STRUCTURES: [&str; 4] = ["list", "heap2-bounded", "heap4-bounded", "wheel-small"];
 const OPERATIONS: [&str; 3] = ["insert", "abort", "fire"];
 
-/// Returns the mean instructions of an operation with `n` timers.
+/// Returns the mean number of instructions of an operation with `n` timers.
 pub(super) fn instructions(structure: &str, n: usize, operation: &str) -> Option<f64> {
     let [processor, level] = PROCESSOR;
     let head = format!("instructions,{processor},{level},{structure},{n},{operation},");

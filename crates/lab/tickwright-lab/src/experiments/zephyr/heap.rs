@@ -1,5 +1,5 @@
 //! The heap: an array of time-outs, each of which stores its index in the array, so that an abort
-//! needs no search. Equal ticks have no order. The array has a fixed size.
+//! needs no search. Time-outs of equal ticks fire in any order. The array has a fixed size.
 
 use super::backend::BackEnd;
 

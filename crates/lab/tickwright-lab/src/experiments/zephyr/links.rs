@@ -18,7 +18,7 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// Creates time-outs in no ring, and empty rings.
+    /// Creates time-outs that are in no ring, and rings that are empty.
     pub(super) fn new(n: usize, rings: usize) -> Self {
         let node = |at| Node { next: at, previous: at, callback: at, ticks: 0 };
         Self { nodes: (0..n + rings).map(node).collect() }
@@ -42,7 +42,8 @@ impl Rings {
         self.nodes[at].previous
     }
 
-    /// Links a node before another one. The place before a head is the end of its ring.
+    /// Links a node before another node. A node that is linked before a head becomes the last node
+    /// of the ring.
     #[inline]
     pub(super) fn link_before(&mut self, at: usize, node: usize) {
         let previous = self.nodes[at].previous;

@@ -73,7 +73,8 @@ pub(super) struct Cell {
     pub(super) lanes: Vec<Vec<Times>>,
 }
 
-/// The comparison of the list with Zephyr's best other back end, by whole lives.
+/// The comparison of the list with Zephyr's best other back end, by the time of a time-out's whole
+/// life.
 #[derive(Debug)]
 pub(super) struct Beside {
     pub(super) n: usize,
@@ -98,7 +99,8 @@ impl Cell {
         self.lanes[lane].iter().map(life).collect()
     }
 
-    /// Returns `None` without the list, without another back end, or without a round.
+    /// Returns the comparison, or `None` if the list, another back end, or a complete round is
+    /// missing.
     pub(super) fn beside(&self, subjects: &[Subject]) -> Option<Beside> {
         let list = subjects.iter().position(|subject| *subject == Subject::List)?;
         let rivals = (0..subjects.len()).filter(|lane| *lane != list && subjects[*lane].is_zephyrs());
@@ -197,7 +199,7 @@ impl Fired {
         self.order = fold(self.order, id.into());
     }
 
-    /// Whether this answer is allowed for a subject when the oracle's answer is `right`.
+    /// Returns whether this answer is allowed for a subject when the oracle's answer is `right`.
     pub(super) fn is_right(self, right: Self, subject: Subject) -> bool {
         let order = if subject.keeps_order() { self.order } else { right.order };
         Self { order, ..self } == right
@@ -252,7 +254,7 @@ impl Visitor for Pass<'_> {
 /// Takes a sample of a subject.
 ///
 /// # Errors
-/// If other time-outs fired than the oracle says.
+/// If the time-outs that fired differ from the oracle's.
 fn sample(
     subject: Subject,
     n: usize,

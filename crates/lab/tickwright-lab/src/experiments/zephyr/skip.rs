@@ -1,5 +1,5 @@
 //! The skip list of Pugh (1990): eight sorted lists on top of each other. Each time-out is in the
-//! lowest list, and each level has half of the time-outs of the level below.
+//! lowest list, and each level has about half of the time-outs of the level below.
 
 use super::backend::BackEnd;
 
@@ -41,8 +41,8 @@ impl SkipList {
         LEVELS.min(1 + self.random.trailing_ones() as usize)
     }
 
-    /// Returns the last node of each level that `passes` accepts. In each level, the accepted nodes
-    /// come first.
+    /// For each level, returns the last node that `passes` accepts. In each level, the accepted
+    /// nodes precede all other nodes.
     #[inline]
     fn before(&self, passes: impl Fn(u64) -> bool) -> [usize; LEVELS] {
         let mut before = [self.head; LEVELS];
@@ -80,7 +80,7 @@ impl BackEnd for SkipList {
         let Node { tick, height, forward, .. } = self.nodes[id];
         let before = self.before(|other| other < tick);
         for (level, mut at) in before.into_iter().enumerate().take(usize::from(height)) {
-            // Time-outs of the same tick can precede it.
+            // Time-outs of the same tick can precede `id`.
             while self.nodes[at].forward[level] != id {
                 at = self.nodes[at].forward[level];
             }

@@ -1,7 +1,7 @@
 //! The back ends that are compared.
 
 use clap::ValueEnum;
-use tickwright_core::{DaryHeap, DefaultFamily, SortedList, Timer, Wheel};
+use tickwright_core::{DaryHeap, SortedList, Timer, Wheel};
 
 use super::backend::{Ticking, Visitor};
 use super::delta::DeltaList;
@@ -28,18 +28,18 @@ pub(super) enum Subject {
     OurHeap,
     /// Our wheel, in nodes of the caller
     OurWheel,
-    /// Our default queue, which owns its timers
-    OurDefault,
+    /// Our heap of four children, in a slab
+    OurSlabHeap,
 }
 
 impl Subject {
-    /// Whether time-outs of one tick fire in the order of their insertion, according to the authors
-    /// of the back end.
+    /// Returns whether time-outs of one tick fire in the order of their insertion, according to the
+    /// authors of the back end.
     pub(super) fn keeps_order(self) -> bool {
         !matches!(self, Self::Heap | Self::Wheel)
     }
 
-    /// Whether the subject is a back end of Zephyr.
+    /// Returns whether the subject is a back end of Zephyr.
     pub(super) fn is_zephyrs(self) -> bool {
         matches!(self, Self::List | Self::Heap | Self::Wheel | Self::SkipList)
     }
@@ -55,7 +55,7 @@ impl Subject {
             Self::OurList => Some(size_of::<Timer<SortedList, usize>>()),
             Self::OurHeap => Some(size_of::<Timer<DaryHeap<4>, usize>>()),
             Self::OurWheel => Some(size_of::<Timer<Wheel, usize>>()),
-            Self::OurDefault => None,
+            Self::OurSlabHeap => None,
         }
     }
 
@@ -72,7 +72,7 @@ impl Subject {
             Self::OurList => ours::<Hook<SortedList>, V>(queues, n, visitor),
             Self::OurHeap => ours::<Hook<DaryHeap<4>>, V>(queues, n, visitor),
             Self::OurWheel => ours::<Hook<Wheel>, V>(queues, n, visitor),
-            Self::OurDefault => ours::<Slab<DefaultFamily>, V>(queues, n, visitor),
+            Self::OurSlabHeap => ours::<Slab<DaryHeap<4>>, V>(queues, n, visitor),
         }
     }
 }

@@ -15,8 +15,8 @@ fn besides(plan: &Plan, data: &Data, order: Order) -> Vec<Beside> {
     cells.filter_map(|cell| cell.beside(&plan.subjects)).collect()
 }
 
-/// Returns the smallest population from which on the measurements show the list to be slower at
-/// every population.
+/// Returns the smallest population such that the measurements show the list to be slower at this
+/// population and at every larger one.
 fn slower_from(besides: &[Beside]) -> Option<usize> {
     besides.iter().rev().take_while(|of| of.verdict == Verdict::Slower).last().map(|of| of.n)
 }
@@ -85,7 +85,7 @@ fn headline(besides: &[Beside], published: &Published) -> Option<Finding> {
     Some(Finding::stated(about, here).published(format!("\"{}\"", published.claim)).judged(verdict))
 }
 
-/// Returns the ratios of the heap to the list at the published population.
+/// Returns the heap's times divided by the list's times, at the published population.
 fn ratios(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
     let lane = |of: Subject| plan.subjects.iter().position(|subject| *subject == of);
     let times = &published.times;
@@ -137,7 +137,8 @@ pub(super) fn sections(
     all
 }
 
-/// Returns a comparison of the list with the best other back end, and a plot of all lives.
+/// Returns a comparison of the list with the best other back end, and a plot of the times of whole
+/// lives.
 fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     let mut table = Table::new()
         .column("N", Format::Count)
@@ -162,7 +163,7 @@ fn lives(plan: &Plan, data: &Data, order: Order, series: &[Series]) -> Section {
     let section = section.table(table).text(from);
     match default::plot(&format!("The life of a time-out, {order} delays"), &of) {
         Some(mut plot) => {
-            // The axis does not name the life, because the title does.
+            // The label of the axis does not name the operation, because the title names it.
             plot.y.name = "ns per time-out".into();
             section.plot(plot)
         }

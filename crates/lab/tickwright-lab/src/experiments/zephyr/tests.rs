@@ -37,11 +37,11 @@ fn nodes_are_as_large_as_the_kernels() {
             assert_eq!(subject.bytes(), Some(bytes), "{name}");
         }
     }
-    // A node has two links, the tick, the queue that holds it, and the callback.
+    // A node has two links, a tick, a reference to its queue, and a callback.
     assert_eq!(Subject::OurList.bytes(), Some(3 * 8 + 8 + size_of::<usize>()));
 }
 
-/// A queue that is wrong is not timed: what it fires differs from what the oracle fires.
+/// A queue is not timed if the time-outs that it fires differ from the oracle's.
 #[test]
 fn a_wrong_answer_is_noticed() {
     struct Same(Vec<(u32, u64)>);

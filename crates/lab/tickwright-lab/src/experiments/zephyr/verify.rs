@@ -1,5 +1,5 @@
-//! Compares every back end with the oracle before anything is timed, with time-outs that are
-//! inserted, aborted and fire while the clock runs, many of them at one tick.
+//! Compares every back end with the oracle before anything is timed. Time-outs are inserted, are
+//! aborted and fire while the clock runs, and many of them have the same tick.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -30,7 +30,7 @@ impl Visitor for Script {
 
 impl Script {
     /// Returns whether time-outs of one tick fired in the order of their insertion. The error says
-    /// what fired, and what should have.
+    /// what fired, and what should have fired.
     fn run(self, queue: &mut dyn Erased) -> Result<bool, String> {
         let mut oracle = Ticking::new(Oracle::default());
         let mut random = Pcg64::seed_from_u64(self.seed);

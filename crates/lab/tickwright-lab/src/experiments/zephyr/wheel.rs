@@ -1,12 +1,13 @@
 //! The wheel of three distances: a list for each of the next 32 ticks, a list for each of the 32
-//! blocks of 32 ticks after them, and a sorted list for all later ones. When a block begins, its
+//! blocks of 32 ticks after them, and a sorted list for all later ticks. When a block begins, its
 //! time-outs move to the lists of its ticks. Time-outs that arrived later are already in these
 //! lists, so time-outs of equal ticks are not in the order of insertion.
 
 use super::backend::BackEnd;
 use super::links::{Node, Rings};
 
-/// The number of ticks with a list, and of blocks with a list.
+/// The number of ticks that have a list each, which is also the number of blocks that have a list
+/// each.
 const SLOTS: u64 = 32;
 
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl ThreeWheel {
         Self { rings: Rings::new(n, 2 * SLOTS as usize + 1), soon, later, distant, now: 0 }
     }
 
-    /// Links a time-out where its tick belongs.
+    /// Links a time-out into the list for its tick.
     #[inline]
     fn place(&mut self, id: usize) {
         let tick = self.rings.node(id).ticks;

@@ -19,7 +19,7 @@ pub(crate) enum Model {
     Expire,
     /// All timers are far ahead, and the queue is polled at each tick.
     Idle,
-    /// The exchanges of `network`, with a question after each exchange.
+    /// The exchanges of `network`, with a question to the queue after each exchange.
     Reads,
 }
 
@@ -60,7 +60,8 @@ impl Model {
         }
     }
 
-    /// Whether a scenario must list all measures in order, because each round needs all of them.
+    /// Returns whether a scenario must list all measures in order, because each round needs all of
+    /// them.
     pub(crate) fn whole(self) -> bool {
         self == Self::Expire
     }
@@ -99,13 +100,13 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
-    /// Whether a question follows each exchange.
+    /// Returns whether a question follows each exchange.
     pub(crate) fn asks(self) -> bool {
         matches!(self, Self::Wake | Self::Expiry | Self::Peek)
     }
 
-    /// Whether the measure reads the exact head. A structure that returns a lower bound cannot be
-    /// compared in such a measure.
+    /// Returns whether the measure reads the exact head. A structure that returns a lower bound
+    /// cannot be compared in such a measure.
     pub(crate) fn exact_head(self) -> bool {
         matches!(self, Self::Head | Self::Expiry | Self::Peek)
     }

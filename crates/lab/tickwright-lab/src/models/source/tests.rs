@@ -65,8 +65,8 @@ fn a_round_empties_what_it_filled_and_the_next_begins_later() {
     assert_eq!(source.draw.now, 22);
 }
 
-/// In a network server, one of a hundred exchanges is an expiry; of one-shot timers, the published
-/// shares expire.
+/// In a network server, one in a hundred exchanges is an expiry. Of the one-shot timers, the
+/// published percentages expire.
 #[test]
 fn the_wanted_share_expires_from_the_first_sample_on() {
     const OPERATIONS: usize = 20_000;

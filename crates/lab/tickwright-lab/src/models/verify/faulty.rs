@@ -1,4 +1,4 @@
-//! The oracle with one mistake. Tests use it to check the code that judges structures.
+//! The oracle with one mistake. Tests use this oracle to check the code that judges structures.
 
 use super::oracle::Oracle;
 use crate::structures::candidate::{BenchQueue, Timed};
@@ -16,7 +16,8 @@ pub(crate) enum Fault {
     MisnamesFirst,
     /// The queue asks to be woken five ticks early, once for each head.
     WakesEarly,
-    /// Deadlines are rounded up to multiples of eight. A granular structure is allowed to do so.
+    /// Deadlines are rounded up to multiples of eight. A granular structure is allowed to round
+    /// deadlines up.
     Eights,
 }
 

@@ -9,7 +9,7 @@ use crate::models::tape::Tape;
 use crate::models::witness::{Answer, Evidence, Fold, Log};
 use crate::structures::registry::{self, Structure, Ties};
 
-/// Computes the right answers of one run, from its first work to its last.
+/// Computes the right answers of one run, from the first piece of work to the last.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Judge {
     oracle: Oracle,
@@ -64,7 +64,7 @@ pub(super) fn agree(found: &Fold, expected: &Fold, ties: Ties) -> Result<(), Str
     Err(format!("{} of {} answers, not in the oracle's order", found.found, expected.found))
 }
 
-/// Whether the same timers were delivered at each expiry, in any order.
+/// Checks that the same timers were delivered at each expiry, in any order.
 pub(super) fn same_timers(found: &Log, expected: &Log) -> Result<(), String> {
     let [found, expected] = [found, expected].map(|log| {
         let mut timers: Vec<_> = log.deliveries.iter().map(|one| (one.expiry, one.id)).collect();

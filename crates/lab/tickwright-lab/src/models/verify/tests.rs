@@ -104,7 +104,7 @@ fn a_wake_up_may_be_early_and_never_late_and_the_head_is_exact() {
             let expected = judge.expect(&work, Evidence::Log);
             let mut log = Log::of(work.notes());
             run(&work, &mut queue, &mut log);
-            // One timer, and one question at the end.
+            // The queue has one timer, and is asked one question at the end.
             let head = queue.head().unwrap();
             log.reads.iter_mut().for_each(|read| *read = answer.map(|early| head - early));
             judge.judge(&STRUCTURES[0], &work, &Answer::Logged(log), &expected)?;
@@ -135,7 +135,8 @@ fn a_read_that_is_missing_or_late_is_found_in_a_granular_structure() {
     assert!(head(Log::default()).unwrap_err().contains("missing"));
 }
 
-/// Returns the fold of two timers at one expiry, in the given order, and another timer afterwards.
+/// Returns the fold of three deliveries: two timers of one expiry, in the given order, and then
+/// another timer.
 fn folded(ids: [u32; 2], last: u64) -> Fold {
     let mut fold = Fold::default();
     ids.iter().for_each(|id| fold.delivered(*id, 7, 7));

@@ -152,7 +152,7 @@ fn expiries_that_are_too_many_are_counted_as_lost() {
     let ring = folder.ring("1.ring", own_pid());
     let mut file = Vec::new();
     let mut collector = collector(&folder, &mut file);
-    // A timer with a thousand expiries in a millisecond, from a deadline that has passed.
+    // The timer has a thousand expiries in a millisecond, beginning at a deadline that has passed.
     ring.push(op::ARM, [100 * MS, 1, 1000]);
     ring.push(op::STOP, [200 * MS, 0, 0]);
     collector.turn(300 * MS);

@@ -16,9 +16,9 @@ impl Case {
         Self { translator: Translator::new(0), out: Vec::new() }
     }
 
-    /// Performs the operations that the words name on a timer of a source, with times in ms: `arm
-    /// AT DEADLINE/PERIOD`, `stop AT`, `fire AT`; and what the recorder does: `until`, `overdue`,
-    /// `ended`.
+    /// Performs the operations that the words name on a timer of a source, with times in ms. The
+    /// words of the program are `arm AT DEADLINE/PERIOD`, `stop AT` and `fire AT`. The words of the
+    /// recorder are `until`, `overdue` and `ended`.
     fn does(&mut self, of: u8, words: &str) -> &mut Self {
         for words in words.split(", ") {
             let mut numbers = words.split([' ', '/']).skip(1).map(|ms| ms.parse::<u64>().unwrap() * MS);
@@ -93,8 +93,9 @@ fn records_become_the_events_of_their_timer() {
             "arm 50 0, until 60, arm 70 65, stop 75",
             "50 arm, 50 fire, 70 arm, 70 fire",
         ),
-        // The period fires at 3, 13, 23 ms and so on, but never before the timer was armed. The
-        // other two arms have a deadline on such a tick, and a deadline that is now.
+        // The period fires at 3, 13, 23 ms and so on, but never before the timer was armed. Of the
+        // other two arms, one has a deadline on such a tick, and the other has the current time as
+        // its deadline.
         (
             one(source::TIMERFD),
             "arm 50 3/10, until 64, arm 64 44/10, until 75, arm 75 75/10, until 86",
@@ -106,7 +107,7 @@ fn records_become_the_events_of_their_timer() {
         (one(source::LIBUV), "arm 1 10, overdue 1100, overdue 1200", "1 arm, 10 fire"),
         // If a library shows expiries, no expiry is added for it.
         (one(source::LIBUV), "arm 1 10, fire 11, arm 12 20, overdue 9000", "1 arm, 11 fire, 12 arm"),
-        // When a process ends, its timers end too, also a timer that was armed after the last
+        // When a process ends, its timers end too, including a timer that was armed after the last
         // reading of the clock.
         (one(source::TIMERFD), "arm 1 10/10, ended 5, until 100", "1 arm, 5 cancel"),
         (one(source::TIMERFD), "arm 8 10, ended 5", "8 arm, 8 cancel"),

@@ -1,5 +1,5 @@
-//! The standard library's `BTreeMap` keyed by (deadline, arrival). It is FIFO, removes a timer by
-//! its key, and sometimes allocates a node.
+//! The standard library's `BTreeMap` keyed by (deadline, arrival). The adapter is FIFO, removes a
+//! timer by its key, and sometimes allocates a node.
 
 use std::collections::BTreeMap;
 use tickwright_nodes::hint::prefetch;

@@ -1,9 +1,9 @@
 //! Heaps without handles, with the deadline of each id in a separate table.
 //!
 //! An entry is a deadline and an id. The entry is dead if its id now has another deadline, and a
-//! dead entry is dropped when it reaches the front. When dead entries outnumber live ones, the heap
-//! is filled again from the table. Timers of equal deadline have no order, and there are no keys
-//! that could go stale.
+//! dead entry is dropped when it reaches the front. When dead entries outnumber live entries, the
+//! heap is filled again from the table. Timers of equal deadline leave in any order, and there are
+//! no keys that could go stale.
 
 use tickwright_nodes::hint::prefetch;
 
@@ -36,7 +36,7 @@ pub(crate) struct ByDeadline<B> {
 
 /// Stands for the deadline of an id that is not pending.
 const NONE: u64 = u64::MAX;
-/// At most this many dead entries are never swept, even if few entries are live.
+/// Up to this number of dead entries stay without a sweep, even if few entries are live.
 const SLACK: usize = 64;
 
 impl<B: Bag> Candidate for ByDeadline<B> {

@@ -1,6 +1,6 @@
 //! Other crates' heaps under the contract of our queues: keys that go stale because they have
 //! generations, first in first out among timers of equal deadline, every 64-bit tick, and a number
-//! of dead entries that is bounded by the number of live ones.
+//! of dead entries that is bounded by the number of live entries.
 //!
 //! ```text
 //!   slots   [ generation, arrival, tick, id ]      a key is a slot and its generation
@@ -28,7 +28,7 @@ pub(crate) trait Arrivals: Debug + Default + 'static {
     fn pop(&mut self) -> Option<Entry>;
     /// The number of entries.
     fn len(&self) -> usize;
-    /// Replaces all entries by these, which are sorted.
+    /// Replaces all entries with the given entries, which are sorted.
     fn fill(&mut self, entries: Vec<Entry>);
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct EqualContract<H> {
     keys: Vec<Key>,
 }
 
-/// At most this many dead entries are never swept, even if few entries are live.
+/// Up to this number of dead entries stay without a sweep, even if few entries are live.
 const SLACK: usize = 64;
 /// A generation that no timer has.
 const STALE: u32 = 0;

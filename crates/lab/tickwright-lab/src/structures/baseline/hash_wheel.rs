@@ -3,13 +3,13 @@
 //!
 //! - The wheel delivers each timer at the tick of its deadline, and delivers timers of equal
 //!   deadline in any order.
-//! - A cancelled timer leaves the map at once. Its entry stays in the wheel until the clock reaches
-//!   its slot.
+//! - A cancelled timer leaves the map at once. The timer's entry stays in the wheel until the clock
+//!   reaches the entry's slot.
 //! - The wheel cannot move a timer: the adapter cancels it and inserts it again.
 //! - The wheel refuses a deadline that is not in the future. The adapter itself stores a timer with
 //!   such a deadline.
-//! - The wheel cannot return the next deadline. It returns the number of ticks in which nothing can
-//!   expire, which is a lower bound.
+//! - The wheel cannot return the next deadline. The wheel returns the number of ticks in which
+//!   nothing can expire, which is a lower bound.
 //! - The adapter calls the wheel once for each tick, and the wheel delivers all timers of that
 //!   tick. A budget limits how many timers the adapter passes on, but not how many the wheel
 //!   delivers.
@@ -103,7 +103,7 @@ impl HashWheel {
             };
             if skip > 0 {
                 // In an empty wheel there can be more ticks to skip than one call can skip; the
-                // following calls skip the rest.
+                // following calls skip the remaining ticks.
                 let part = u32::try_from(skip).unwrap_or(u32::MAX);
                 self.wheel.skip(part);
                 self.now += u64::from(part);
@@ -145,7 +145,7 @@ impl BenchQueue for HashWheel {
         }
         let delay = Duration::from_millis(deadline - self.now);
         // If the wheel refuses the timer, the timer is lost, and the comparison of answers reports
-        // it.
+        // the loss.
         let _ = self.wheel.insert_ref_with_delay(Rc::new(Entry { id, deadline }), delay);
     }
 

@@ -1,9 +1,9 @@
 //! Heaps without handles, with lazy deletion: std `BinaryHeap`, and a 4-ary `dary_heap`.
 //!
 //! The entry of a removed timer stays in the heap and is dropped when it reaches the top. When dead
-//! entries outnumber live ones, a sweep removes all dead entries. Timers of equal deadline are FIFO
-//! until the arrival number wraps around after 2^32 arrivals. There are no keys, so no key can go
-//! stale.
+//! entries outnumber live entries, a sweep removes all dead entries. Timers of equal deadline are
+//! FIFO until the arrival number wraps around after 2^32 arrivals. There are no keys, so no key can
+//! go stale.
 
 use core::fmt::Debug;
 use std::collections::BinaryHeap;
@@ -101,7 +101,7 @@ pub(crate) struct Lazy<H> {
     dead: usize,
 }
 
-/// At most this many dead entries are never swept, even if few entries are live.
+/// Up to this number of dead entries stay without a sweep, even if few entries are live.
 const SLACK: usize = 64;
 /// Stands for the arrival number of an id without a live entry; no arrival has this number.
 const NONE: u32 = 0;

@@ -1,6 +1,6 @@
 //! `radix-heap`: a monotone heap, whose new entries must not be earlier than the last entry that
-//! was read or removed. After a program has only read an entry, it can arm a timer for an earlier
-//! tick than this entry's tick. Such a timer waits in a binary heap.
+//! was read or removed. After a program has read an entry without removing it, the program can arm
+//! a timer for a tick that is earlier than the entry's tick. Such a timer waits in a binary heap.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use ::radix_heap::RadixHeapMap;
 use super::by_deadline::Bag;
 
 /// The radix heap, whose earliest entry is the greatest, and a binary heap of the entries that are
-/// earlier than its top.
+/// earlier than the radix heap's top.
 #[derive(Debug, Default)]
 pub(crate) struct RadixHeap {
     heap: RadixHeapMap<Reverse<u64>, u32>,

@@ -10,12 +10,13 @@ use crate::structures::registry::Ties;
 
 /// The number of timers.
 const TIMERS: u32 = 12;
-/// A structure sweeps when its dead entries outnumber the live ones by more than this number.
+/// A structure sweeps when its dead entries outnumber the live entries by more than this number.
 const SLACK: usize = 64;
 
 /// Compares a structure with the oracle, at ticks that are `stride` apart. In every second phase,
 /// no timer leaves at its deadline, so that dead entries accumulate unless they are swept. If keys
-/// go `stale`, the keys of idle timers are used too, and these must not move or remove any timer.
+/// go `stale`, the keys of idle timers are used too, and these keys must not move or remove any
+/// timer.
 pub(super) fn agrees<C: Candidate>(ties: Ties, stale: bool, stride: u64) {
     const STRETCH: u32 = 500;
     let arena = C::arena(TIMERS as usize);

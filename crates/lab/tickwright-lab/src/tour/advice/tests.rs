@@ -8,7 +8,8 @@ fn series(scenario: &'static str, structure: &'static str, n: u64, ns: f64) -> S
     Series::new("hold", Unit::Ns, of).per("operation").of([ns; 7])
 }
 
-/// A report of rows: a structure, and its time at each population. 0: not measured.
+/// Returns a report of rows: a structure, and its time at each population. A time of 0 means that
+/// the structure was not measured.
 fn bench<const N: usize>(
     experiment: &str,
     scenario: &'static str,
@@ -66,7 +67,8 @@ fn curves_that_are_not_monotone_leave_no_hole() {
     let timers: Vec<&str> = ranges.iter().map(|(timers, _)| timers.as_str()).collect();
     assert_eq!(timers, ["1 timer", "2 to 1k timers", "1001 to 1M timers"]);
     let take: Vec<&str> = ranges.iter().map(|(_, take)| take.split(',').next().unwrap()).collect();
-    // The fourth structure would be one too many, so the third range goes to the least worst case.
+    // There are at most three ranges, so the third range goes to the structure with the least worst
+    // case.
     assert_eq!(take, ["heap4/slab", "wheel/slab", "heap4/slab"]);
     assert!(ranges[2].1.contains("(at most 1.67x of the fastest)"), "{ranges:?}");
 }
@@ -81,7 +83,7 @@ fn fifteen_percent_are_a_tie_and_twenty_five_are_none() {
     // The default wins a tie.
     assert!(against(1.15).ends_with(": 1 to 1M timers ladder/slab, 12 to 184 ns"), "{}", against(1.15));
     assert!(against(1.25).ends_with(": 1 to 1M timers heap4/slab, 10 to 160 ns"), "{}", against(1.25));
-    // Another project's structure is named from the same margin on.
+    // Another project's structure is named if it is faster by more than the same margin.
     let beside = |rival: f64| {
         let report = hold(&[("heap4/slab", [100.0; 5]), ("binary-heap", [rival; 5])]);
         lines(&[report]).remove(0).contains("binary-heap of others")
@@ -138,12 +140,12 @@ fn time_outs_are_advised_on_from_their_own_report_and_only_then() {
 fn nothing_measured_says_nothing() {
     assert_eq!(lines(&[]), Vec::<String>::new());
     assert_eq!(lines(&[report("bench hold")]), Vec::<String>::new());
-    // Other projects' structures without any of ours lead to no advice.
+    // If a report has only other projects' structures, there is no advice.
     assert_eq!(lines(&[hold(&[("orx-4ary", [1.0; 5])])]), Vec::<String>::new());
 }
 
-/// Returns advice in which every population has a different winner, so that it is as long as
-/// possible.
+/// Returns advice in which every population has a different winner, so that the advice is as long
+/// as possible.
 pub(in crate::tour) fn longest() -> Vec<Advice> {
     let n = [1, 4, 16, 64, 256, 1000, 10_000, 100_000, 1_000_000];
     let slabs = ["flat/slab", "fixed-delay/slab", "ladder/slab", "wheel/slab"];

@@ -104,7 +104,7 @@ fn a_part_with_a_published_figure_says_whether_the_claim_holds() {
         report.findings[0].claim = claim;
         block("nptl", "which threads?", &report)
     };
-    // The figure of this run is faster, although slower was published.
+    // This run shows the structure to be faster, although it was published as slower.
     let failed = said(Verdict::Faster, Some(Claim::slower(Verdict::Faster)));
     assert!(failed.contains("; the published claim DOES NOT HOLD here\n"), "{failed}");
     assert!(!failed.contains("; faster"), "{failed}");

@@ -21,8 +21,8 @@ use crate::traces::replay::{self, Data as Replayed, LeftOut, Row};
 const EXACT: Criteria =
     Criteria { no_alloc: false, bytes: None, late_ns: None, horizon_ns: 0, negligible: 1.0 };
 
-/// Rows of one second with 1,000 operations. Each row names a structure, its time in ms and its
-/// bytes.
+/// Returns a replay of one second with 1,000 operations. Each row names a structure, its time in ms
+/// and its bytes.
 fn replayed(rows: &str) -> Replayed {
     let row = |row: &str| {
         let [id, ms, bytes] = row.split(' ').collect::<Vec<_>>()[..] else { panic!("{row}") };
@@ -66,7 +66,7 @@ fn judged(own: Replayed, current: &str, criteria: Criteria) -> String {
     findings(&plan(current, criteria), &Data { own, more: Vec::new() }).swap_remove(0).here
 }
 
-/// The verdict on [`ROWS`] after a change.
+/// Returns the verdict on [`ROWS`] after a change.
 fn changed(change: impl FnOnce(&mut Replayed)) -> String {
     let mut own = replayed(ROWS);
     change(&mut own);
@@ -86,7 +86,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
     let negligible = |negligible| Criteria { negligible, ..EXACT };
     let days = |days: u64| Criteria { horizon_ns: days * 86_400_000_000_000, ..EXACT };
     for (rows, criteria, words) in [
-        // The fastest exact structure, with the share of a CPU that it saves.
+        // The verdict names the fastest exact structure, and the share of a CPU that it saves.
         (ROWS, EXACT, "binary-heap -> wheel/slab saves 6.0 % of a CPU: from 9.0 % to 3.0 %."),
         (ROWS, bytes(32), "-> heap4/slab saves"),
         (ROWS, late(5e6), "-> coarse/slab saves"),
@@ -103,7 +103,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
         (CHEAP, negligible(0.01), "saves"),
         ("binary-heap 90 2400; wheel/slab 5 9000", EXACT, "saves 8.5 % of a CPU: from 9.0 % to 0.5 %."),
         ("binary-heap 5 2400; wheel/slab 90 9000", EXACT, "Keep binary-heap"),
-        // A structure that is as good is kept.
+        // The present structure is kept if it is as good as the fastest structure.
         ("wheel/slab 30 9000; heap4/slab 40 2800", EXACT, "Keep wheel/slab: it takes 3.0 %"),
         (
             "binary-heap 31 2400; wheel/slab 30 9000",
@@ -117,7 +117,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
         ("binary-heap 90 2400; wheel/slab 30 9000; orx-4ary 1 100", EXACT, "binary-heap -> wheel/slab"),
         ("binary-heap 90 2400; wheel/slab 30 9000; btree-map 1 100", EXACT, "binary-heap -> wheel/slab"),
         ("binary-heap 90 2400; wheel/slab 30 9000; orx-4ary 1 100", no_alloc, "no structure fulfils"),
-        // Nodes of the caller allocate nothing.
+        // A structure whose nodes the caller owns allocates nothing.
         #[cfg(feature = "rivals")]
         ("binary-heap 90 2400; wheel/slab 30 9000; intrusive-rb 1 100", no_alloc, "no structure fulfils"),
     ] {
@@ -152,7 +152,7 @@ fn the_verdict_follows_from_the_rows_and_the_conditions() {
     #[cfg(feature = "rivals")]
     for (rows, criteria) in [
         ("hash-wheel 20 2400; wheel/slab 30 9000", days(49)),
-        // The caller owns its nodes.
+        // The caller owns the nodes of this structure.
         ("intrusive-rb 30 900; wheel/hook 60 900", no_alloc),
     ] {
         let current = rows.split(' ').next().unwrap();
@@ -274,7 +274,7 @@ fn four_answers_make_a_workload() {
     }
 }
 
-/// The sections as text on one line.
+/// Returns the sections as text on one line.
 fn page(plan: &Plan, data: &Data) -> String {
     let text = render::sections(&sections(plan, data, &findings(plan, data)));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -297,7 +297,7 @@ fn the_share_of_a_cpu_is_that_of_the_fastest_round() {
 fn the_share_of_a_cpu_counts_all_operations_of_the_trace() {
     let mut own = replayed(ROWS);
     (own.untimed, own.initial) = ([150, 0, 50, 0], 100);
-    // 90 ms for 800 operations, at a rate of 900 per second.
+    // 800 operations take 90 ms, and the trace has 900 operations per second.
     assert!((own.cpu_percent(&own.rows[0]) - 10.125).abs() < 1e-9, "{}", own.cpu_percent(&own.rows[0]));
     own.whole.span_ns /= 2;
     assert!((own.cpu_percent(&own.rows[0]) - 20.25).abs() < 1e-9);
@@ -314,7 +314,7 @@ fn a_trace_that_is_too_short_is_not_judged() {
     assert!(said(10_000_000).contains("saves"), "{}", said(10_000_000));
 }
 
-/// A single timer, such as that of `timeout`, lets no trace of waits get a verdict.
+/// A trace of waits gets no verdict, even if it has a single timer, such as the timer of `timeout`.
 #[test]
 fn a_trace_with_few_timers_is_not_judged() {
     let said = |starts| changed(|own| own.starts = starts);
@@ -355,7 +355,7 @@ fn idle_wakes_are_those_of_an_hour() {
     assert!(text.contains(" 25,200 "), "{text}");
 }
 
-/// Makes a structure one whose turn did not come in time.
+/// Changes the row of a structure as if its turn had not come in time.
 fn late(data: &mut Replayed, id: &str) {
     let structure = registry::find(id).unwrap();
     data.rows.retain(|row| row.structure != structure);
@@ -405,7 +405,7 @@ fn with_more_timers_no_structure_is_named_that_another_beats_or_the_conditions_f
         ),
         // A structure of another project competes too.
         ("btree-map 10 2400; wheel/slab 57 9000; binary-heap 60 2800", EXACT, "btree-map, "),
-        // The faster structures tie, so no single one of them is named.
+        // The faster structures tie, so none of them is named.
         (
             "wheel/slab 60 9000; heap4/slab 30 2800; binary-heap 33 2400",
             EXACT,
@@ -435,8 +435,8 @@ fn with_more_timers_nothing_is_shown_by_few_or_unlike_rounds() {
     let words = grown(rows, EXACT, |more| late(more, "wheel/slab"));
     assert_eq!(words, "not shown, as wheel/slab had no turn in time");
     assert!(grown(rows, EXACT, |more| late(more, "heap4/slab")).starts_with("binary-heap, "));
-    // The other structure is faster in some rounds and slower in others, so the recommended one
-    // stays.
+    // The other structure is faster in some rounds and slower in others, so the recommended
+    // structure stays.
     let words = grown(rows, EXACT, |more| {
         let [wheel, heap] = &mut more.rows[..] else { panic!("two rows") };
         for (at, ns) in heap.total_ns.iter_mut().enumerate() {

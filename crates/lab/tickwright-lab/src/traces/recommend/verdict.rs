@@ -13,7 +13,7 @@ use crate::traces::remedy::remedies;
 use crate::traces::replay::{Data as Replayed, P50, P999, Row};
 
 impl Criteria {
-    /// Whether a structure is allowed to be recommended.
+    /// Returns whether a structure is allowed to be recommended.
     fn admit(&self, data: &Replayed, row: &Row) -> bool {
         row.structure.kind == Kind::Ours && self.broken(data, row).is_none()
     }
@@ -63,7 +63,7 @@ impl Criteria {
     }
 }
 
-/// Whether the caller owns the nodes, so that the structure does not allocate.
+/// Returns whether the caller owns the nodes, so that the structure does not allocate.
 fn is_callers(structure: &Structure) -> bool {
     structure.id.ends_with("/hook") || structure.id == "intrusive-rb"
 }
@@ -83,14 +83,14 @@ fn family(structure: &Structure) -> &str {
 struct Choice<'d> {
     best: &'d Row,
     next: Option<&'d Row>,
-    /// The structure that the program has now. Its row follows, if it ran.
+    /// The structure that the program has now. The next field is its row, if the structure ran.
     asked: &'d Structure,
     current: Option<&'d Row>,
 }
 
 impl Choice<'_> {
     /// Returns the structure that the program has after the verdict, which is either the
-    /// recommended structure or the present one.
+    /// recommended structure or the present structure.
     fn kept(&self, data: &Replayed, criteria: &Criteria) -> &'static Structure {
         match self.current {
             Some(current) if !sentence(data, self, criteria).1 => current.structure,
@@ -108,8 +108,8 @@ fn choose<'d>(data: &'d Replayed, criteria: &Criteria, current: &'d Structure) -
     Some(Choice { best, next, asked: current, current: data.row(current.id) })
 }
 
-/// Returns the structures to replay with more timers: the current structure, the recommended one,
-/// the runner-up, the best structure of another project, and the best of each shape.
+/// Returns the structures to replay with more timers: the current structure, the recommended
+/// structure, the runner-up, the best structure of another project, and the best of each shape.
 pub(super) fn finalists(
     data: &Replayed,
     criteria: &Criteria,
@@ -176,7 +176,7 @@ fn sentence(data: &Replayed, choice: &Choice<'_>, criteria: &Criteria) -> (Strin
     }
     // The ratio, computed round by round, decides which structure is faster. The share of the
     // faster structure must follow from the same ratio, because otherwise a lucky round of the
-    // slower structure could contradict it.
+    // slower structure could contradict the ratio.
     let ratio = best.ratio(current);
     let of_best = ratio.as_ref().map_or(of_best, |ratio| of_current * ratio.median);
     let (saved, share) = (percent(of_current - of_best), percent(of_best));
@@ -234,7 +234,7 @@ pub(super) fn findings(plan: &Plan, data: &Data) -> Vec<Finding> {
 const WAITS_ALONE: &str = "Only waits and sleeps were seen: nothing can be said about timers that the \
     program manages itself.";
 
-/// Returns why there is no verdict, whatever the structures would cost.
+/// Returns why there is no verdict, regardless of what the structures would cost.
 fn no_verdict(own: &Replayed) -> Option<String> {
     if own.waits_alone { Some(WAITS_ALONE.into()) } else { own.too_little() }
 }
@@ -255,7 +255,7 @@ pub(super) fn series(data: &Replayed) -> Vec<Series> {
     data.rows.iter().map(of_row).collect()
 }
 
-/// Returns one screen of text: verdict, workload, table, what would change it.
+/// Returns one screen of text: verdict, workload, table, and what would change the verdict.
 pub(super) fn sections(plan: &Plan, data: &Data, findings: &[Finding]) -> Vec<Section> {
     let own = &data.own;
     let verdict = findings.first().map_or("", |finding| &finding.here);
@@ -396,7 +396,7 @@ fn figure(data: &Replayed, row: &Row) -> String {
 /// change.
 const TIE: &str = "within the margin of a tie, 20 %";
 
-/// Whether the measurements show that a structure is faster than another.
+/// Returns whether the measurements show that a structure is faster than another.
 fn is_faster(row: &Row, than: &Row) -> bool {
     row.ratio(than).map(|ratio| Verdict::on(&ratio)) == Some(Verdict::Faster)
 }
@@ -405,8 +405,9 @@ fn is_faster(row: &Row, than: &Row) -> bool {
 /// our structures now.
 ///
 /// A structure is named only if the measurements show no other structure to be faster. All
-/// structures that ran compete, including the current one and those of other projects. If another
-/// structure is faster beyond the interval, but within the margin of a tie, the line says so.
+/// structures that ran compete, including the current structure and the structures of other
+/// projects. If another structure is faster beyond the interval, but within the margin of a tie,
+/// the line says so.
 fn grown(
     own: &Replayed,
     more: &Replayed,
@@ -453,7 +454,7 @@ fn grown(
         let words = format!("{}, {tie}, {} of a CPU", ids.join(" or "), share(named[0]));
         (words, Vec::new())
     };
-    // The structures that are closest in time, and the structure of the verdict.
+    // Also shows the structures that are closest in time, and the structure of the verdict.
     let others = rows.iter().copied().filter(|row| !shown.iter().any(|one| one.structure == row.structure));
     let (verdict, others): (Vec<&Row>, Vec<&Row>) = others.partition(is_kept);
     let beside = verdict.into_iter().chain(others).take(2);

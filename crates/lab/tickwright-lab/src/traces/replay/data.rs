@@ -34,9 +34,9 @@ pub(crate) struct Limits {
     pub(crate) operations: u64,
     /// At least this many structures are compared and run for a round, regardless of the time.
     pub(crate) always: usize,
-    /// No other structure is compared after this time.
+    /// No further structure is compared after this time.
     pub(crate) compare_until: u64,
-    /// No other round is run after this time.
+    /// No further round begins after this time.
     pub(crate) rounds_until: u64,
     /// No structure runs after this time.
     pub(crate) end: u64,
@@ -51,7 +51,7 @@ pub(crate) const SHORTEST_NS: u64 = 10_000_000;
 
 /// A trace with fewer starts of timers gets no verdict. If timers start at random, the rate of n
 /// starts is uncertain by 2/sqrt(n). With 100 starts, this is 20 %, the margin of a tie. A program
-/// that only a wrapper such as `timeout` gives a timer has one start.
+/// whose only timer is the timer of a wrapper such as `timeout` has one start.
 pub(crate) const FEWEST_STARTS: u64 = 100;
 
 /// The result of a replay.
@@ -65,13 +65,13 @@ pub(crate) struct Data {
     pub(crate) replayed: u64,
     /// Sentences that say what the source could not see.
     pub(crate) unseen: Vec<String>,
-    /// The numbers of events that are missing in the trace.
+    /// The numbers of events that are missing from the trace.
     pub(crate) gaps: Gaps,
     /// Whether the trace has only waits.
     pub(crate) waits_alone: bool,
-    /// The number of times that a timer was armed, or fired if that is more. Waits do not count.
+    /// How often timers were armed or, if that is more, how often they fired. Waits do not count.
     pub(crate) starts: u64,
-    /// How many events `--base` leaves, in words.
+    /// How many events remain with `--base`, in words.
     pub(crate) filter: Option<String>,
     /// The number of operations of each kind.
     pub(crate) counts: Counts,
@@ -79,7 +79,7 @@ pub(crate) struct Data {
     /// queue: see [`initial`](Self::initial).
     pub(crate) untimed: [u64; 4],
     /// The number of timers, over all copies, that are pending when a profile begins. A program
-    /// that has run for a long time armed them earlier.
+    /// that has run for a long time armed these timers earlier.
     pub(crate) initial: u64,
     /// Structures that did not run.
     pub(crate) left_out: Vec<LeftOut>,
@@ -154,7 +154,7 @@ impl Row {
         (0..self.calls.len()).filter_map(|kind| self.call(kind, WORST)).max_by(f64::total_cmp)
     }
 
-    /// Returns the ratio of the time of this structure to that of another, round by round.
+    /// Returns the time of this structure divided by the time of another structure, round by round.
     pub(crate) fn ratio(&self, other: &Self) -> Option<Summary> {
         stats::ratios(&self.total_ns, &other.total_ns)
     }
@@ -185,7 +185,8 @@ impl Data {
         })
     }
 
-    /// Returns the share of one CPU of a row, if the trace is long enough to show it.
+    /// Returns the share of one CPU that a row's structure uses, if the trace is long enough to
+    /// show it.
     pub(crate) fn shown_percent(&self, row: &Row) -> Option<f64> {
         (self.whole.span_ns >= SHORTEST_NS).then(|| self.cpu_percent(row))
     }
@@ -213,7 +214,7 @@ impl Data {
         self.of_whole(self.counts.operations().saturating_sub(self.initial))
     }
 
-    /// Whether all events of the trace were replayed.
+    /// Returns whether all events of the trace were replayed.
     pub(crate) fn is_whole(&self) -> bool {
         self.replayed >= self.whole.events.saturating_mul(self.scale.into())
     }

@@ -26,7 +26,7 @@ pub(super) enum Purpose<'p> {
     /// piece, the bytes are overwritten to evict the queue from the caches.
     Calls(u64, &'p mut [u8]),
     /// Time all operations together. Before each piece, the bytes are overwritten to evict the
-    /// queue from the caches. The number is then the cost of reading the processor time.
+    /// queue from the caches. The number is the cost of reading the processor time.
     Time(u64, &'p mut [u8]),
     /// Count wake-ups at which nothing is due, and the lateness of deliveries.
     Wakes,
@@ -39,7 +39,7 @@ pub(super) struct Compare<'p> {
     pub(super) end: u64,
     /// The right answers. `None`: they are computed during the pass.
     pub(super) known: Option<&'p Known>,
-    /// The answers of this many pieces are also folded separately.
+    /// The number of pieces at the beginning whose answers are also folded separately.
     pub(super) pieces: usize,
 }
 
@@ -75,8 +75,8 @@ pub(super) struct Passed {
     pub(super) calls: [Option<Calls>; 4],
     pub(super) idle_wakes: u64,
     pub(super) late_ticks: u64,
-    /// The tick up to which timers that were pending at the end were compared. `None`: all of them
-    /// were compared.
+    /// The tick up to which timers that were pending at the end were compared. `None`: all of these
+    /// timers were compared.
     pub(super) compared_to: Option<u64>,
 }
 
@@ -84,7 +84,8 @@ pub(super) struct Passed {
 pub(super) struct Pass<'p> {
     pub(super) feed: &'p Feed<'p>,
     pub(super) capacity: usize,
-    /// This many operations run before the clock starts. The last of them also ends a piece.
+    /// This many operations run before the clock starts. The last of these operations also ends a
+    /// piece.
     pub(super) untimed: u64,
     pub(super) purpose: Purpose<'p>,
     pub(super) meter: &'p dyn Meter,
@@ -134,7 +135,8 @@ impl Meter for Processor<'_> {
     }
 }
 
-/// Whether the time of a piece counts. The time of the first `untimed` operations does not count.
+/// Returns whether the time of a piece counts. The time of the first `untimed` operations does not
+/// count.
 fn counts(untimed: &mut u64, piece: &Tape) -> bool {
     let counts = *untimed == 0;
     *untimed = untimed.saturating_sub(piece.operations());
@@ -203,7 +205,7 @@ fn calls(
     passed: &mut Passed,
 ) -> Result<(), LabError> {
     // The range and the three digits are valid arguments. A call beyond the range counts as the
-    // longest of the range.
+    // longest call of the range.
     let histogram = || {
         Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).map_err(|error| LabError::failed(error.to_string()))
     };

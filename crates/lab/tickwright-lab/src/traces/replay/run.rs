@@ -56,8 +56,8 @@ const CALLED: u64 = 1 << 17;
 /// recommendation.
 ///
 /// # Errors
-/// If the trace cannot be read, an answer is wrong (the error describes the first one), or the
-/// system refuses memory. An interruption is not an error; it is noted in `lab`.
+/// If the trace cannot be read, if an answer is wrong (the error describes the first wrong answer),
+/// or if the system refuses memory. An interruption is not an error; it is noted in `lab`.
 pub(crate) fn run(plan: &Plan, limits: Option<Limits>, lab: &mut Lab<'_>) -> Result<Data, LabError> {
     let (profile, found) = plan.input.describe(plan.tick_ns.unwrap_or(0))?;
     lab.notes.extend(found.doubts());
@@ -139,7 +139,7 @@ struct Bench<'b> {
     /// The answers of these structures: first to the pieces whose calls are timed separately, then
     /// to all pieces.
     folds: Vec<[Fold; 2]>,
-    /// The number of operations that run before the timed ones.
+    /// The number of operations that run before the timed operations.
     untimed: u64,
     /// The time and the processor time at the beginning.
     begun: [u64; 2],
@@ -148,7 +148,7 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    /// Whether a limit of time has passed.
+    /// Returns whether a limit of time has passed.
     fn is_past(&self, limit: fn(&Limits) -> u64) -> bool {
         self.limits.is_some_and(|limits| self.meter.now() > limit(&limits))
     }
@@ -196,7 +196,7 @@ impl Bench<'_> {
             progress.doing(structure.id);
             let is_free = self.limits.is_none_or(|limits| at < limits.always);
             let is_late = || !is_free && self.is_past(|limits| limits.compare_until);
-            // A pass that runs out of time ends with the same error as an interrupted one.
+            // A pass that runs out of time ends with the same error as an interrupted pass.
             let in_time = || if is_late() { Err(LabError::Interrupted) } else { Ok(()) };
             let compared = in_time().and_then(|()| {
                 let compare = Compare {
@@ -220,7 +220,7 @@ impl Bench<'_> {
                     let one = Duration::from_nanos(self.meter.now().saturating_sub(self.begun[0]));
                     let times = [one, self.decoding, self.plan.within];
                     let words = long(times, structures.len(), self.steps.kept.is_some());
-                    // A replay with limits ends in time, so it needs no such warning.
+                    // A replay with limits ends in time, so it needs no warning about its length.
                     if let Some(words) = words.filter(|_| at == 0 && self.limits.is_none()) {
                         progress.say(&format!("tickwright: {words}"));
                     }
@@ -252,8 +252,8 @@ impl Bench<'_> {
         let (plan, meter) = (self.plan, self.meter);
         let begun = meter.now();
         if let Some(limits) = &self.limits {
-            // The processor time that will be available if other programs continue to use as much
-            // as so far.
+            // The processor time that remains if other programs continue to use as much as they
+            // have used so far.
             let [elapsed, used] =
                 [begun.saturating_sub(self.begun[0]), meter.cpu().saturating_sub(self.begun[1])];
             let left = limits.rounds_until.saturating_sub(begun) as f64;
@@ -354,9 +354,9 @@ fn pieces(kept: &[Tape], operations: u64) -> usize {
     kept.iter().take_while(is_before).count()
 }
 
-/// Returns which structures run, given the time of one pass of each. These are the fastest
-/// structures whose minimum number of rounds fits into `left` ns together. The first structure,
-/// which the program uses today, and the fastest other structure always run.
+/// Returns which structures run, given the time of one pass of each. The fastest structures run: as
+/// many of them as can complete the minimum number of rounds within `left` ns in total. The first
+/// structure, which the program uses today, and the fastest other structure always run.
 fn fitting(costs: &[u64], left: u64) -> Vec<bool> {
     let mut order: Vec<usize> = (1..costs.len()).collect();
     order.sort_by_key(|at| costs[*at]);
@@ -422,7 +422,7 @@ fn long([one, decoding, within]: [Duration; 3], structures: usize, is_kept: bool
 struct Part {
     /// The number of events, over all copies.
     events: u64,
-    /// From the first event to the last, in ns.
+    /// The time from the first event to the last, in ns.
     span_ns: u64,
     /// Whether decoding stopped before the end of the trace because it had enough operations.
     is_cut: bool,
@@ -467,7 +467,8 @@ impl<'p> Steps<'p> {
             piece,
             kept: None,
             most: limits.map_or(u64::MAX, |limits| limits.operations),
-            // If no structure has to run regardless of the time, decoding also obeys the limit.
+            // If no structure has to run regardless of the time, decoding also obeys the time limit
+            // of the comparison.
             until: limits.filter(|limits| limits.always == 0).map(|limits| limits.compare_until),
             meter,
             untimed: [0; 4],
@@ -502,8 +503,8 @@ impl<'p> Steps<'p> {
         Ok((counts, part))
     }
 
-    /// Returns, by kind, the number of operations up to the last arm with which a copy begins, and
-    /// the number of those arms.
+    /// Returns the number of operations, by kind, up to the last arm with which a copy begins. Also
+    /// returns the number of arms with which copies begin.
     fn filling(&self) -> Result<([u64; 4], u64), LabError> {
         let mut decoder = Decoder::new(self.tick_ns);
         let mut begins: HashMap<u32, i64> = HashMap::new();
@@ -515,8 +516,8 @@ impl<'p> Steps<'p> {
                 untimed = decoder.counts().kinds;
                 initial += 1;
             }
-            // The last copy begins at most `spread` ns after the first. Until it begins, the other
-            // copies fill the queue.
+            // The last copy begins at most `spread` ns after the first. Until the last copy begins,
+            // the other copies fill the queue.
             let first = *first.get_or_insert(event.time);
             let is_over = event.time > first.saturating_add(self.spread);
             if is_over || self.in_time().is_err() {
@@ -534,7 +535,7 @@ impl<'p> Steps<'p> {
         if is_late || interrupt::requested() { Err(LabError::Interrupted) } else { Ok(()) }
     }
 
-    /// Passes the first pieces to `take`. If operations are not kept in memory, passes all of them.
+    /// Passes the first pieces to `take`. If operations are not kept in memory, passes all pieces.
     fn each(&self, pieces: usize, take: &mut Take<'_>) -> Result<(), LabError> {
         match &self.kept {
             Some(kept) => kept.iter().take(pieces).try_for_each(take),

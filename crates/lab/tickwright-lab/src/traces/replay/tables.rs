@@ -34,8 +34,8 @@ pub(crate) fn series(data: &Data) -> Vec<Series> {
     data.rows.iter().flat_map(of_row).chain(data.gaps.series()).collect()
 }
 
-/// Returns a replay in which each structure has one made-up sample of every quantity. It shows the
-/// series that a replay can have.
+/// Returns a replay in which each structure has one made-up sample of every quantity. This replay
+/// shows the series that a replay can have.
 pub(crate) fn made_up(structures: &[&'static Structure], scale: u32) -> Data {
     let row = |structure: &&'static Structure| Row {
         structure,

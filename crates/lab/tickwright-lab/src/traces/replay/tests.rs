@@ -23,7 +23,7 @@ fn rearm(time: Ns, timer: u64, deadline: Ns) -> Event {
     Event::new(time, timer, What::Rearm { deadline, period: 0 })
 }
 
-/// Returns the operations and the times that the queue is told, in order.
+/// Returns the operations, and the steps that tell the queue the time, in order.
 fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, Counts) {
     let mut decoder = Decoder::new(tick_ns);
     let mut out = Vec::new();
@@ -35,7 +35,7 @@ fn told(events: &[Event], tick_ns: u64) -> (Vec<Step>, Counts) {
     (out, decoder.counts())
 }
 
-/// Events as `TIME KIND TIMER DEADLINE/PERIOD`.
+/// Parses events of the form `TIME KIND TIMER DEADLINE/PERIOD`.
 fn events(text: &str) -> Vec<Event> {
     let event = |text: &str| {
         let mut words = text.split([' ', '/']);
@@ -57,8 +57,8 @@ fn events(text: &str) -> Vec<Event> {
     text.split(", ").map(event).collect()
 }
 
-/// Steps as text: `ID>DEADLINE` for an insert, `ID>>DEADLINE` for a move, `-ID`, `*NOW` for an
-/// advance, and `@AT` for the time that the queue is told.
+/// Formats steps as text: `ID>DEADLINE` for an insert, `ID>>DEADLINE` for a move, `-ID`, `*NOW` for
+/// an advance, and `@AT` for the time that the queue is told.
 fn shown(steps: &[Step]) -> String {
     let shown = |step: &Step| match step {
         Step::Insert { id, deadline } => format!("{id}>{deadline}"),
@@ -71,12 +71,12 @@ fn shown(steps: &[Step]) -> String {
     steps.iter().map(shown).collect::<Vec<_>>().join(" ")
 }
 
-/// With ticks of 10 ns. Tick 0 is one tick before the first event.
+/// In this test, a tick is 10 ns, and tick 0 is one tick before the first event.
 #[test]
 fn events_become_operations() {
     for (text, steps, counts) in [
         // The queue is told the time before an operation: once per tick, unless a delivery has
-        // already told it.
+        // already told the queue this time.
         (
             "100 arm 1 300, 105 arm 2 900, 205 arm 3 900, 300 fire 1, 301 arm 4 900, 410 arm 1 900",
             "@1 0>21 1>81 @11 2>81 *21 3>81 @32 4>81",
@@ -170,7 +170,7 @@ fn replayed(words: &str, more: &[&str]) -> Data {
     limited(words, more, None).0
 }
 
-/// The data and the notes of a replay that was not interrupted.
+/// Returns the data and the notes of a replay that was not interrupted.
 fn limited(words: &str, more: &[&str], limits: Option<Limits>) -> (Data, String) {
     let mut events = workload(words).events(1, u64::MAX);
     events.truncate(6000);
@@ -241,7 +241,7 @@ fn a_replay_of_the_first_operations_says_so_and_knows_their_time() {
     let (part, notes) = limited(SERVER, &only, Some(Limits { operations: 1000, ..FREE }));
     assert_eq!((part.initial, part.untimed), (whole.initial, whole.untimed));
     let operations = part.counts.operations();
-    // An event can come with the deliveries that precede it.
+    // An event can add the deliveries that precede it, so the count can exceed the limit.
     assert!((1200..1300).contains(&operations), "{operations}");
     let (_, share) = notes.split_once("operations were replayed: ").unwrap_or_else(|| panic!("{notes}"));
     let (share, _) = share.split_once(" % of the time of the trace").unwrap_or_else(|| panic!("{notes}"));
@@ -266,7 +266,7 @@ fn the_share_of_a_cpu_follows_from_the_rate_of_the_whole_trace() {
         let copies = f64::from(whole.scale);
         assert_eq!((whole.lasting(), part.lasting()), (8000.0 * copies, 8000.0 * copies), "{scale}");
         assert_eq!(whole.percent_of(7.0, 8000.0), part.percent_of(7.0, 8000.0));
-        // Operations in 199.9 s.
+        // The 8000 operations take place in 199.9 s.
         assert!((whole.percent_of(1000.0, 8000.0) - 0.004_002).abs() < 1e-6);
     }
 }
@@ -284,13 +284,12 @@ fn every_structure_answers_a_mixed_workload_rightly() {
         assert_eq!(row.late_ticks > 0, !exact, "{}", row.structure.id);
         assert_eq!(row.total_ns.len(), 2, "{}", row.structure.id);
     }
-    // The slab has the nodes of 300 timers, also counted through the layer that checks late
-    // deliveries.
+    // The slab's bytes include the nodes of 300 timers, although the queue is wrapped in a guard.
     let [slab, hook] = ["coarse/slab", "coarse/hook"].map(|id| data.row(id).map_or(0, |row| row.bytes));
     assert!(slab > hook + 300 * 16, "{slab} and {hook}");
 }
 
-/// Times of calls, with this median.
+/// Returns times of calls with this median.
 fn calls(p50: f64) -> Calls {
     [1.0, 2.0, 3.0, 4.0, 5.0].map(|times| times * p50)
 }
@@ -335,8 +334,8 @@ fn the_report_says_what_was_replayed_and_what_is_odd() {
     }
 }
 
-/// A thousand timers are pending when the profile begins. Their arms are not timed, regardless of
-/// the number of copies.
+/// A thousand timers are pending when the profile begins. The arms of these timers are not timed,
+/// regardless of the number of copies.
 #[test]
 fn the_arms_at_the_start_of_a_profile_are_not_timed() {
     let words = "timers = 1000\nexpire = 10\ncancel = 90\ntouched_after_ms = 10\ndelays = [{ ms = 2000 }]";

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::interrupt;
 
-/// A draft of a file, in the folder of the final file. If it is dropped before it is published, no
-/// file is left.
+/// A draft of a file, in the folder of the final file. If the draft is dropped before it is
+/// published, no file is left.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: File,
@@ -22,8 +22,8 @@ pub(super) struct Draft {
 struct Name(PathBuf);
 
 impl Name {
-    /// Creates a file with `make`, which receives a path in the same folder as `path` that no other
-    /// draft has.
+    /// Creates a file with `make`. This function receives a path that no other draft has, in the
+    /// same folder as `path`.
     fn make<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut drafts = interrupt::drafts();
         let name = temporary(path);

@@ -41,7 +41,7 @@ fn few_or_unusable_figures_show_nothing() {
     assert_eq!(Shift::of(&[0.0, f64::NAN], &[1.0]), None);
     let few = Shift::of(&[1.0, 1.0], &[9.0, 9.0]).unwrap();
     assert_eq!((few.ratio.interval.coverage, few.verdict()), (0.0, Verdict::NoDifferenceShown));
-    // The size of the smaller sample decides, whichever of the two it is.
+    // The size of the smaller sample decides, regardless of which sample it is.
     let (two, nine) = ([1.0; 2], [9.0; 9]);
     for few in [Shift::of(&two, &nine).unwrap(), Shift::of(&nine, &two).unwrap()] {
         assert_eq!(few.ratio.samples, 2);

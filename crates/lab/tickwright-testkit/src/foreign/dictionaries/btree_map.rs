@@ -1,5 +1,5 @@
 //! `std::collections::BTreeMap` keyed by (key, arrival), so equal keys keep the order of their
-//! arrival. It owns its objects.
+//! arrival. The dictionary owns its objects.
 
 use core::fmt;
 use core::ops::Bound::{Excluded, Unbounded};

@@ -1,5 +1,5 @@
 //! `std::collections::HashMap`, **unordered**: it shows what a look-up of one key costs without
-//! order. It owns its objects.
+//! order. The dictionary owns its objects.
 
 use core::fmt;
 use core::hash::Hash;

@@ -63,7 +63,7 @@ fn trace(packets: &[Packet]) -> Vec<u8> {
         .collect()
 }
 
-/// A start and a cancel of one timer.
+/// Returns a start and a cancel of one timer.
 fn small() -> [Packet; 3] {
     let start = encode(" a-7 [000] d. 1.5: timer_start: timer=aa function=f expires=10 [timeout=10]");
     let cancel = encode(" a-7 [000] d. 1.6: timer_cancel: timer=aa");
@@ -127,7 +127,7 @@ fn losses_names_and_unreadable_events() {
     let names: Vec<_> = events.iter().map(|(event, name)| (event.time, event.cpu, name.as_str())).collect();
     // A packet that was lost could have changed the names.
     assert_eq!(names, [(0, 1, "0x1"), (2_000, 2, "0xffff8000"), (4_000, 3, "g"), (5_000, 3, "")]);
-    // Timer 0, no time, and an event that is cut off.
+    // The unreadable events are one of timer 0, one without a time, and one that is cut off.
     assert_eq!((found.count.unreadable, found.count.damage, losses), (3, None, vec![0, 0, 0]));
 }
 

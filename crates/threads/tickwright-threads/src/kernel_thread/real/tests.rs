@@ -1,4 +1,4 @@
-//! Tests of which thread owns a place, also after a fork.
+//! Tests of which thread owns a place, before and after a fork.
 
 use super::{Place, mine};
 
@@ -15,9 +15,9 @@ fn a_thread_keeps_its_place_until_it_ends() {
     assert_ne!(another, own);
 }
 
-/// The child needs a new place, because a waker may hold the lock of the old one when the parent
-/// forks. The child takes no place from the parent's list, because another thread might have
-/// changed the list during the fork.
+/// The child needs a new place, because a waker can hold the lock of the old place when the parent
+/// forks. The child takes no place from the parent's list of free places, because another thread
+/// can have changed the list during the fork.
 #[test]
 #[cfg(unix)]
 fn a_forked_child_waits_at_another_place() {

@@ -1,5 +1,5 @@
-//! Models of the word on which a thread sleeps, in all schedules. After a lost wake-up a thread
-//! never ends, which loom reports.
+//! Loom models of the word on which a thread sleeps, in all schedules. If a wake-up is lost, a
+//! thread never ends, which loom reports.
 
 use core::time::Duration;
 
@@ -9,8 +9,8 @@ use loom::thread;
 
 use super::{Ordering, WAITS, Word};
 
-/// Stands for the kernel: to a thread that wakes another, the sleeper's check of the word and its
-/// sleep are one step.
+/// Replaces the kernel in the models. Another thread cannot wake the sleeper between the sleeper's
+/// check of the word and its sleep.
 #[derive(Debug)]
 pub(super) struct Bed {
     lock: Mutex<()>,
@@ -66,7 +66,7 @@ fn who_is_told_goes_on_and_sees_what_was_before() {
     });
 }
 
-/// A notification is kept for the next wait, and two notifications count as one.
+/// A notification is stored for the next wait, and two notifications count as one.
 #[test]
 fn each_notification_is_for_a_wait() {
     loom::model(|| {

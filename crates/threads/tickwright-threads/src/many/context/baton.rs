@@ -1,5 +1,5 @@
-//! Contexts that are kernel threads, of which only one runs at a time. This is slow, but every
-//! checker supports it.
+//! The portable back end. Each context is a kernel thread, and only one of a worker's contexts runs
+//! at a time. This is slow, but every checker supports it.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,11 +12,12 @@ use crate::primitive::lock;
 enum Turn {
     /// It is the context's turn.
     Context,
-    /// It is the worker's turn: the context has paused, or has returned (`None`).
+    /// It is the worker's turn, because the context has paused for this reason, or has returned
+    /// (`None`).
     Worker(Option<Pause>),
 }
 
-/// Determines whose turn it is.
+/// The shared state that says whether it is the context's turn or the worker's turn.
 pub(in crate::many) struct Baton {
     turn: Mutex<Turn>,
     passed: Condvar,
@@ -45,8 +46,8 @@ impl Baton {
         }
     }
 
-    /// Runs on the context's thread: gives the turn to the worker, and waits until it gets the turn
-    /// back.
+    /// Called on the context's kernel thread. Gives the turn to the worker, and waits until the
+    /// worker gives it back.
     pub(super) fn pause(&self, why: Pause) {
         self.pass(Turn::Worker(Some(why)));
         self.wait_for_context();
@@ -80,8 +81,8 @@ impl Threaded {
         if let Some(main) = self.main.take() {
             let (baton, begin) = (Arc::clone(&self.baton), Begin(main));
             let started = std::thread::Builder::new().stack_size(PORTABLE_STACK).spawn(move || {
-                // This captures the whole struct, because only the struct is `Send`, and not its
-                // field.
+                // This makes the closure capture the whole struct, because the struct is `Send`,
+                // but its field is not.
                 let begin = begin;
                 baton.wait_for_context();
                 (begin.0)(Arc::as_ptr(&baton).cast());

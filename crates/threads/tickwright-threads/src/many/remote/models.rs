@@ -1,5 +1,6 @@
-//! Models of workers without work and of threads that wait to begin, in all schedules with at most
-//! three preemptions. If no worker begins a thread, a worker sleeps forever, and loom reports this.
+//! Loom models of workers without work and of threads that wait to begin, in all schedules with at
+//! most three preemptions. If no worker begins such a thread, a worker sleeps forever, which loom
+//! reports.
 
 use loom::thread;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
 struct Workers<const N: usize> {
     roster: Roster<Remote, ()>,
     idle_workers: IdleWorkers,
-    /// For each worker: whether others have notified one of its threads.
+    /// For each worker, whether another worker has notified one of its threads.
     work: [AtomicU32; N],
 }
 
@@ -33,7 +34,7 @@ impl<const N: usize> Workers<N> {
         Arc::new(Self { roster, idle_workers: IdleWorkers::new(), work })
     }
 
-    /// As `WorkerPool::notify_remote`.
+    /// The same as `WorkerPool::notify_remote`.
     fn notify(&self, to: usize) {
         self.work[to].store(1, Ordering::Relaxed);
         self.roster.places()[to].wake();
@@ -45,7 +46,7 @@ impl<const N: usize> Workers<N> {
         thread::spawn(move || workers.idle(own, how))
     }
 
-    /// As `Worker::create`.
+    /// The same as `Worker::create`.
     fn create(&self, at: usize) {
         self.roster.places()[at].locked(|locked| {
             let (id, registered) = self.roster.register(locked, false, |_| true).unwrap();
@@ -55,7 +56,7 @@ impl<const N: usize> Workers<N> {
         self.notify_idle(at);
     }
 
-    /// As `WorkerPool::notify_idle`.
+    /// The same as `WorkerPool::notify_idle`.
     fn notify_idle(&self, from: usize) {
         if self.idle_workers.any() {
             wake_one((1..N).map(|step| &self.roster.places()[(from + step) % N]));
@@ -66,8 +67,8 @@ impl<const N: usize> Workers<N> {
         (1..N).any(|step| self.roster.places()[(own + step) % N].spawned() > 0)
     }
 
-    /// Like `Worker::idle` if the other workers begin no thread. Returns whether the worker took a
-    /// thread; otherwise it has other work.
+    /// Does what `Worker::idle` does if the other workers begin no thread. Returns whether the
+    /// worker took a thread. If it did not, it has other work.
     fn idle(&self, own: usize, how: Sleep) -> bool {
         let _ = self.roster.places()[own].thread.set(KernelThread::current());
         let has_work = || self.work[own].load(Ordering::Relaxed) != 0;
@@ -99,7 +100,7 @@ impl<const N: usize> Workers<N> {
         }
     }
 
-    /// As `Worker::notify_next`.
+    /// The same as `Worker::notify_next`.
     fn notify_next(&self, own: usize) {
         if self.roster.places()[own].spawned() > 1 || self.others_wait(own) {
             self.notify_idle(own);
@@ -149,9 +150,10 @@ fn a_worker_that_has_other_work_leaves_the_thread_to_another() {
     });
 }
 
-/// A worker that is notified finds other work in its last look. The worker does not sleep, so it
-/// sees the new thread only through the notification. In loom the wake-up of a thread orders more
-/// than on the platform. Therefore this worker sleeps in a pipe, which the model leaves out.
+/// A worker that is notified finds other work in its last check. The worker does not sleep, so only
+/// the notification makes the new thread visible to it. In loom, waking a parked thread orders more
+/// memory accesses than on the platform. Therefore this worker sleeps in a pipe, which the model
+/// does not contain.
 #[test]
 fn a_call_shows_the_thread_to_a_worker_that_does_not_sleep() {
     model(3, || {

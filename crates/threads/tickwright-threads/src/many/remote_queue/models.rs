@@ -1,4 +1,5 @@
-//! Models of the remote queue, and of the sleep of the worker that takes from it, in all schedules.
+//! Loom models of the remote queue, and of a worker that sleeps and takes records from it, in all
+//! schedules.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

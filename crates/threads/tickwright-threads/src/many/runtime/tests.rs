@@ -7,8 +7,8 @@ use crate::registry::RegistryKind;
 fn a_creation_that_comes_too_late_ends_what_waited_for_it() {
     let settings = ManyToMany::new().workers(1);
     let pool = WorkerPool::start(&settings, 1, sleepers::structure("rb").unwrap()).unwrap();
-    // `close` has set `closing`, and checked for the last thread while this creation was
-    // registered.
+    // This is the state if `close` sets `closing` and checks for remaining threads just before this
+    // creation registers its thread.
     pool.closing.store(true, Ordering::SeqCst);
     let created = pool.create(&Attributes::new(), Box::new(|| 0));
     assert!(matches!(created, Err(CreateError::Closed)));

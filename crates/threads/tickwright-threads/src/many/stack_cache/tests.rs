@@ -15,16 +15,16 @@ fn start(settings: &ManyToMany) -> Arc<WorkerPool> {
     WorkerPool::start(settings, 1, sleepers::structure("heap4").unwrap()).unwrap()
 }
 
-/// The number of stacks that exist while a thread with these attributes runs.
+/// Returns the number of stacks that exist while a thread with these attributes runs.
 fn while_one_runs(pool: &Arc<WorkerPool>, attributes: &Attributes) -> usize {
     let stacks = Arc::clone(&pool.stacks);
     let id = pool.create(attributes, Box::new(move || stacks.load(Ordering::SeqCst))).unwrap();
     pool.join(id, Wait::Forever).unwrap()
 }
 
-/// Each size is mapped once, so the number of stacks is constant after the first thread of that
-/// size. Unmapping the stack of a thread that ends would lower the number, and a second mapping
-/// would raise it.
+/// After the first thread of each size, the number of stacks must be constant. If the stack of an
+/// ended thread were unmapped, the number would fall. If a second stack of the same size were
+/// mapped, the number would rise.
 #[test]
 fn stacks_of_every_size_are_used_again() {
     let pool = start(&ManyToMany::new());
@@ -42,7 +42,7 @@ fn stacks_of_every_size_are_used_again() {
             assert_eq!(pool.stacks.load(Ordering::SeqCst), before + 1, "{attributes:?}");
         }
     }
-    // In turn.
+    // The sizes alternate.
     for attributes in sizes.iter().cycle().take(50) {
         assert_eq!(while_one_runs(&pool, attributes), sizes.len());
     }

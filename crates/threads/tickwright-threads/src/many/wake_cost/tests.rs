@@ -15,8 +15,8 @@ fn a_look_lasts_as_long_as_two_wake_ups() {
     }
 }
 
-/// A machine whose processors are all busy wakes a worker late. The limit keeps looks shorter than
-/// such a wake-up.
+/// If all processors of a machine are busy, a worker is woken late. Because of the limit, looks
+/// stay shorter than such a wake-up.
 #[test]
 fn a_late_wake_up_counts_up_to_a_limit() {
     let cost = WakeCost::new();
@@ -28,8 +28,8 @@ fn a_late_wake_up_counts_up_to_a_limit() {
     assert_eq!(cost.longest_look_ns(), LONGEST);
 }
 
-/// A sleep that ends by a time-out is not timed and does not read the clock. Notifications from
-/// before the sleep, and a clock that seems to run backwards, are not counted either.
+/// A sleep that ends by a time-out is not measured, and the clock is not read. Notifications from
+/// before the sleep, and a clock that seems to run backwards, are not measured either.
 #[test]
 fn only_a_notification_counts() {
     let cost = WakeCost::new();

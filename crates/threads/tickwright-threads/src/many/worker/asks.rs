@@ -24,9 +24,9 @@ impl Worker {
         body: Body,
     ) -> Result<ThreadId, CreateError> {
         let pool = &*self.pool;
-        // With a bound on stacks, a new thread brings its own stack. If the stack were among this
-        // worker's spare stacks, and another worker took the thread, other creators could not use
-        // the stack.
+        // If the number of stacks is bounded, a new thread gets its own stack at once. If its stack
+        // were one of this worker's spare stacks and another worker took the thread, the spare
+        // stack would stay here, where other creators cannot use it.
         let near = attributes.place == Place::Near
             && !pool.settings.ways().global_queue
             && !pool.keeps_for_all()
@@ -78,7 +78,7 @@ impl Worker {
         }
     }
 
-    /// Waits until unparked.
+    /// Waits until the calling thread is unparked.
     #[inline(always)]
     pub(crate) fn park(&self) {
         let Some(own) = self.own() else { return };
@@ -111,8 +111,8 @@ impl Worker {
                 self.wait();
                 sleepers.borrow_mut().remove(key);
             }
-            // There is no memory for the sleeper's entry, so the thread yields and checks
-            // repeatedly.
+            // There is no memory for an entry in the timer queue, so the thread yields and checks
+            // again repeatedly.
             None => self.yield_now(),
         }
     }

@@ -14,25 +14,28 @@ use crate::host;
 use crate::id::ThreadId;
 use crate::wake_flags::Wakeup;
 
-/// How long a searching worker sleeps before it checks the other workers again. It is also how long
-/// a spawned thread waits before a worker steals it.
+/// How long a searching worker sleeps before it checks the other workers again. A spawned thread
+/// therefore waits about this long before another worker steals it.
 const SEARCH: Duration = Duration::from_micros(500);
-/// If more than this number of threads wait to begin at a worker, half of them are stolen at once.
+/// If more than this number of threads wait to begin at a worker, another worker steals half of
+/// them at once.
 const MANY: u32 = 64;
 
-/// A worker that looks for work reads the clock after this many looks.
+/// How many times a spinning worker checks for work before it reads the clock.
 const LOOKS: u32 = 16;
-/// After `VAIN` spins that found no work, the worker spins only before one of `SELDOM` sleeps.
+/// After `VAIN` successive spins that found no work, the worker spins only before every `SELDOM`th
+/// sleep.
 const VAIN: u32 = 4;
 const SELDOM: u32 = 64;
 
-/// Returns the time by the machine's clock.
+/// Returns the time of the machine's clock, in ns.
 fn now_ns() -> u64 {
     host::machine_now().as_nanos()
 }
 
 impl Worker {
-    /// Looks at the clock and the descriptors.
+    /// Checks the clock and the descriptors, and wakes threads whose time has come or whose
+    /// descriptors are ready.
     pub(super) fn look(&self) {
         self.wake_sleepers();
         let ready = self.descriptors.borrow_mut().look(self.remote(), Some(Duration::ZERO));
@@ -93,9 +96,9 @@ impl Worker {
             if self.steal(searched) {
                 return self.notify_next();
             }
-            // The worker searches once more after it last saw a thread wait or begin. This bounds
-            // how often a creator must notify it. If no thread creates threads, a sleep without a
-            // limit costs less than a search.
+            // The worker searches once more if threads wait or have begun at other workers since
+            // its last check, so that creators need not notify it each time. If no threads are
+            // created, a sleep without a limit costs less than a search.
             let search = self.others_wait() || (!searched && self.others_begin());
             let kind = self.kind_of_sleep();
             let mut ready = Vec::new();
@@ -119,8 +122,8 @@ impl Worker {
         }
     }
 
-    /// Looks for work for as long as a sleep and a wake-up by another processor take. After several
-    /// attempts that found no work, it is tried rarely. Returns whether there is work.
+    /// Checks for work in a loop, for as long as a sleep and a wake-up take. If several such spins
+    /// in a row found no work, most calls return at once. Returns whether there is work.
     fn spin(&self) -> bool {
         let in_vain = self.spun.get();
         if !self.spins || in_vain >= VAIN && !in_vain.is_multiple_of(SELDOM) {
@@ -136,16 +139,15 @@ impl Worker {
                 }
                 core::hint::spin_loop();
             }
-            // A sleeper whose time comes meanwhile, or a descriptor that becomes ready, is work
-            // too.
+            // A sleeper whose time has come, and a descriptor that is ready, count as work, too.
             self.look();
         }
         self.spun.set(in_vain.wrapping_add(1));
         false
     }
 
-    /// Called when the worker has work and stops its search. The worker begins one of the threads
-    /// in its own queue. If more threads wait, it notifies another worker.
+    /// Called when the worker has work and stops its search. This worker will begin one of the
+    /// threads in its own queue. If more threads wait, the function notifies another worker.
     fn notify_next(&self) {
         let queue = self.pool.queue(self.index);
         if queue.spawned() > 1 || self.others_wait() {
@@ -163,14 +165,14 @@ impl Worker {
         }
     }
 
-    /// Sleeps, and returns the threads whose descriptors became ready meanwhile.
+    /// Sleeps, and returns the threads whose descriptors became ready during the sleep.
     pub(super) fn sleep(&self, kind: Sleep, search: bool) -> Vec<ThreadId> {
         let keeper = &self.pool.keeper;
         let alarm = self.sleepers.borrow().next_wake();
         let mut most = alarm.map(|at| keeper.longest_wait(keeper.now(), at));
         if keeper.clock().stands_still() {
-            // A clock that moves by command wakes only parked kernel threads. A worker that sleeps
-            // in another way checks the clock often.
+            // A clock that moves only by calls wakes only parked kernel threads. A worker that
+            // sleeps in another way must check the clock often.
             most = (alarm.is_some() && kind != Sleep::Parked).then_some(Duration::from_millis(1));
         }
         let by_the_machine = self.by_the_machine.borrow().next_wake();
@@ -210,8 +212,8 @@ impl Worker {
         self.others().any(|(_, remote)| remote.spawned() > 0)
     }
 
-    /// Steals from a worker that has many spawned threads, or has begun none during the last
-    /// search. Returns whether there was a thread to steal.
+    /// Steals threads from a worker that has many spawned threads, or that has begun no thread
+    /// during the last search. Returns whether it has stolen a thread.
     pub(super) fn steal(&self, searched: bool) -> bool {
         for (at, remote) in self.others() {
             let (waiting, begun) = (remote.spawned(), remote.begun.load(Ordering::Relaxed));

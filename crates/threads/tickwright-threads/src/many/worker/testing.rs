@@ -1,4 +1,4 @@
-//! The ways of NGPT in a worker: one queue for all, and a system call at every switch.
+//! NGPT's ways in a worker: one queue for all workers, and a system call at every switch.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::id::ThreadId;
 use crate::wake_flags::Wakeup;
 
 impl Worker {
-    /// Like `run_next`, but takes the thread from the queue of all workers, under its lock.
+    /// Like `run_next`, but takes the thread from the queue that all workers share, under its lock.
     pub(super) fn run_next_of_all(&self) -> bool {
         let remote = self.pool.queue(self.index);
         let (spawned, ready) = remote.locked(|locked| {
@@ -33,7 +33,7 @@ impl Worker {
         spawned.map(|spawned| self.begin(spawned)).is_some()
     }
 
-    /// Inserts a thread that has yielded into the queue of all workers.
+    /// Inserts a thread that has yielded into the queue that all workers share.
     pub(super) fn yield_to_all(&self, fiber: Box<Fiber>) {
         let number = fiber.id.map(ThreadId::record);
         self.park_fiber(fiber);

@@ -16,7 +16,7 @@ crate::behaviours! {
 
 fn peek_names_the_next_value(scene: &Scene) {
     let mut line = Line::new(scene);
-    // Two deadlines of one bucket, the later one first.
+    // Both deadlines are in the same bucket. The value with the later deadline is inserted first.
     let late = line.insert("late", 40);
     let (now, early) = (line.insert("now", 0), line.insert("early", 35));
     assert_eq!(line.queue.peek(), Some(now));

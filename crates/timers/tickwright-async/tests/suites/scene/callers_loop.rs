@@ -1,4 +1,4 @@
-//! The loop of a program that drives its timers itself.
+//! The loop of a program that runs its timers itself.
 
 use core::cell::Cell;
 use core::future::Future;
@@ -13,7 +13,8 @@ use tickwright_async::{TimerSettings, Timers};
 
 use crate::common::Counter;
 
-/// A loop that keeps the next deadline of its last pass, and looks again when its hook is called.
+/// A loop that stores the next deadline after each pass, and checks the timers again when its hook
+/// is called.
 pub struct CallersLoop {
     host: VirtualHost,
     is_called: Arc<AtomicBool>,
@@ -21,7 +22,7 @@ pub struct CallersLoop {
 }
 
 impl CallersLoop {
-    /// Makes timers for a loop, which go by a clock that the loop moves.
+    /// Creates a loop and its timers, which use a clock that the loop moves.
     pub fn start(settings: TimerSettings) -> (Timers, Self) {
         let (host, is_called) = (VirtualHost::new(), Arc::new(AtomicBool::new(false)));
         let called = Arc::clone(&is_called);
@@ -30,7 +31,7 @@ impl CallersLoop {
         (timers, Self { host, is_called, next: Cell::new(None) })
     }
 
-    /// When the loop has to call `run`.
+    /// Returns when the loop must call `run`.
     fn next(&self, timers: &Timers) -> Option<Instant> {
         if self.is_called.swap(false, Ordering::SeqCst) {
             self.next.set(timers.next_deadline());

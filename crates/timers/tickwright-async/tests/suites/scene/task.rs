@@ -9,12 +9,12 @@ use core::task::Poll;
 use super::Scene;
 use crate::common::Counter;
 
-/// A task that polls only when the test calls it. Wait for a wake-up before you poll for its
-/// result. Otherwise the wake-up may come when the test expects none.
+/// A task that polls only when the test calls it. A test must wait for a wake-up before it polls
+/// for the result, because otherwise the wake-up can come later, when the test expects none.
 pub struct Task<'a> {
     scene: &'a Scene,
     counter: Counter,
-    /// How many wake-ups the test has seen.
+    /// How many wake-ups the test has noticed.
     seen: Cell<usize>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Task<'a> {
         output.unwrap()
     }
 
-    /// Requires that the task was woken since the last look.
+    /// Requires that the task was woken since the last check.
     #[track_caller]
     pub fn woken(&self) {
         let is_woken = self.scene.comes(|| self.counter.count() > self.seen.get());
@@ -61,14 +61,14 @@ impl<'a> Task<'a> {
         self.seen.set(self.counter.count());
     }
 
-    /// Requires that the task was not woken since the last look.
+    /// Requires that the task was not woken since the last check.
     #[track_caller]
     pub fn asleep(&self) {
         self.scene.settle();
         self.scene.require(self.counter.count() == self.seen.get(), "woken early, or twice");
     }
 
-    /// Marks all wake-ups that have happened as seen.
+    /// Marks all wake-ups so far as noticed.
     pub fn forget(&self) {
         self.scene.settle();
         self.seen.set(self.counter.count());

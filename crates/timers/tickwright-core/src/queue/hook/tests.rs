@@ -1,4 +1,5 @@
-//! Tests that need private access: chosen identities, and owner words that are broken on purpose.
+//! Tests that need private access: identities that the test chooses, and owner words that the test
+//! breaks deliberately.
 
 use super::*;
 use crate::SortedList;

@@ -1,5 +1,5 @@
-//! Breaks the slab on purpose and requires that `check()` reports it. Tests that need private
-//! access are here too.
+//! Deliberately breaks the slab and requires that `check()` reports the damage. Tests that need
+//! private access are here too.
 
 use core::num::NonZeroU32;
 use std::vec::Vec;
@@ -12,7 +12,7 @@ use crate::structure::{Nodes, Record};
 
 type Queue = SlabQueue<SortedList, u32>;
 
-/// Three pending timers in slots 1, 3, 5; slots 2 and 4 are free.
+/// Returns a queue with three pending timers in slots 1, 3 and 5. Slots 2 and 4 are free.
 fn holed() -> Queue {
     let mut queue = Queue::new();
     let keys = [0, 1, 2, 3, 4].map(|at| queue.insert(u64::from(at), at).unwrap());
@@ -124,8 +124,8 @@ fn a_hint_takes_any_key_and_changes_nothing() {
     crate::for_each_slab_only_family!(each []);
 }
 
-/// Each timer that `upcoming` returns is pending, and is returned for at most one `k`. `exact`
-/// families return the timers in the order of delivery.
+/// Each timer that `upcoming` returns is pending, and is returned for at most one `k`. Families
+/// that are marked as `exact` return the timers in the order of delivery.
 #[test]
 fn upcoming_timers_are_pending() {
     fn upcoming<F: Family>() {
@@ -168,7 +168,7 @@ fn upcoming_timers_are_pending() {
     crate::for_each_slab_only_family!(each []);
 }
 
-/// A walk visits each timer once, pending or idle, whatever the caller does with timers that were
+/// A walk visits each pending or idle timer once, whatever the caller does with timers that were
 /// already visited.
 #[test]
 fn a_walk_over_keys_meets_each_timer() {
@@ -197,7 +197,7 @@ fn a_bounded_pop_keeps_its_timer() {
     assert!(queue.is_idle(key) && queue.check().is_ok());
 }
 
-/// After 2^31 - 1 further timers of a slot, an old key names the slot's present timer: see
+/// When 2^31 - 1 further timers have used a slot, an old key names the slot's current timer: see
 /// `InlineQueue`.
 #[test]
 fn slots_inside_a_queue_are_never_retired() {

@@ -35,8 +35,8 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                     }
                     let expected = Geometry::<BUCKETS, SHIFT, DEPTH>::index(record.deadline, level);
                     let expiry = Self::expiry_of(record);
-                    // The index and the end must both match: then the bucket ends in the right turn
-                    // of its level.
+                    // Both the index and the end must match, because the index does not determine
+                    // in which turn of its level the bucket ends.
                     if (expected, expiry) == (index, end.map_or(0, |(_, end)| end)) && expiry > self.clock {
                         Ok(())
                     } else {
@@ -57,7 +57,7 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
             if bucket.is_empty() != ((self.far_occupied >> power) & 1 == 0) {
                 return Err(Violation::Occupied);
             }
-            // While a bucket is being emptied, `clock` stands at the end of that bucket.
+            // While a far bucket is being emptied, `clock` is at the end of that bucket.
             let emptying = (being_emptied >> power) & 1 == 1;
             if emptying && (being_emptied.count_ones() > 1 || self.clock != self.far_end(power)) {
                 return Err(Violation::Bucket);
@@ -66,9 +66,9 @@ impl<P: Handle, const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Coar
                 if (record.level, usize::from(record.index)) != (FAR, power) {
                     return Err(Violation::Position);
                 }
-                // Above bit `power`, deadline and clock are equal, and in the deadline this bit is
-                // set. If the bit is clear in the clock, the clock is before the bucket's end, and
-                // the deadline is not.
+                // The deadline and the clock must be equal above bit `power`, and the deadline must
+                // have this bit set. If the clock has the bit clear, the clock is before the
+                // bucket's end, and the deadline is at or after that end.
                 let waits = record.deadline >> power == (self.clock >> power) | 1;
                 if waits && Self::expiry_of(record) > self.far_end(power) {
                     Ok(())

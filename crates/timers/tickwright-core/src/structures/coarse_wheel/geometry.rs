@@ -1,21 +1,22 @@
-//! The arithmetic of a coarse wheel. This file handles numbers only, no nodes.
+//! The arithmetic of a coarse wheel. This file computes only with numbers and does not access
+//! nodes.
 //!
 //! # Inputs, and why each bound holds
-//! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level. An
-//!   index is a granule's number modulo `BUCKETS`.
+//! - `BUCKETS` is a power of two from 2 to 64. One `u64` has a bit for each bucket of a level. The
+//!   index of a bucket is the number of its granule modulo `BUCKETS`.
 //! - `SHIFT` is at least 1: each level is coarser than the one below. `SHIFT * (DEPTH - 1)` is at
-//!   most 63, so a granule of the top level fits in a `u64`.
-//! - A level takes delays below `BUCKETS - 1` granules, one granule less than it has buckets. The
-//!   clock can stand anywhere in its granule, so such a delay covers at most `BUCKETS` granules. No
-//!   two of these granules share an index.
+//!   most 63, so the length of a granule of the top level fits in a `u64`.
+//! - A level accepts delays below `BUCKETS - 1` granules, which is one granule less than the level
+//!   has buckets. The clock can be at any tick of its granule, so such a delay covers at most
+//!   `BUCKETS` granules. No two of these granules share an index.
 
 use crate::contract::{Span, Tick};
 
-/// The arithmetic of a coarse wheel. Every function is total: a result that does not fit in a `u64`
-/// is `u64::MAX`.
+/// The arithmetic of a coarse wheel. Every function accepts all arguments. If a result does not fit
+/// in a `u64`, the function returns `u64::MAX`.
 ///
 /// `BUCKETS` is a power of two from 2 to 64, `SHIFT` at least 1, `DEPTH` at least 2, and
-/// `SHIFT * (DEPTH - 1)` at most 63. A wheel of another geometry does not compile.
+/// `SHIFT * (DEPTH - 1)` at most 63. A wheel with other values does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize>;
 
@@ -29,8 +30,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     /// The coarsest level.
     pub const TOP: usize = DEPTH - 1;
 
-    /// Returns the width in bits of a tick's offset within a granule of `level`. `None` when it is
-    /// 64 or more.
+    /// Returns the width in bits of a tick's offset within a granule of `level`. `None` when this
+    /// width is 64 or more.
     const fn bits(level: usize) -> Option<u32> {
         let bits = (SHIFT as usize).saturating_mul(level);
         if bits < 64 { Some(bits as u32) } else { None }
@@ -54,13 +55,13 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     }
 
     /// Returns the least delay of `level`: 0, `BUCKETS - 1`, `(BUCKETS - 1) << SHIFT`, and so on.
-    /// `start(DEPTH)` is the cutoff: timers with that delay or more are far.
+    /// `start(DEPTH)` is the cutoff: a timer whose delay is at least the cutoff is far.
     #[must_use]
     pub const fn start(level: usize) -> Span {
         if level == 0 { 0 } else { (BUCKETS as u64 - 1).saturating_mul(Self::granule(level - 1)) }
     }
 
-    /// Returns the level for a delay, or `None` at or beyond the cutoff.
+    /// Returns the level for a delay, or `None` if the delay is at least the cutoff.
     #[must_use]
     pub const fn level(delay: Span) -> Option<usize> {
         let mut level = 0;
@@ -80,8 +81,8 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
         (deadline | (Self::granule(level) - 1)).saturating_add(1)
     }
 
-    /// Returns whether two deadlines are in one bucket of `level`. Both must be in the same
-    /// granule; an equal index is not enough.
+    /// Returns whether two deadlines are in the same bucket of `level`. Both deadlines must be in
+    /// the same granule; equal indices are not enough.
     #[must_use]
     pub const fn same_bucket(a: Tick, b: Tick, level: usize) -> bool {
         Self::number(a, level) == Self::number(b, level)
@@ -125,7 +126,7 @@ impl<const BUCKETS: usize, const SHIFT: u32, const DEPTH: usize> Geometry<BUCKET
     }
 
     /// Returns the far bucket of a timer that the top level cannot hold: the highest bit in which
-    /// its last granule and `clock` differ.
+    /// `clock` differs from the start of the timer's last granule.
     pub(super) const fn power(deadline: Tick, clock: Tick) -> usize {
         let last = deadline & !(Self::granule(Self::TOP) - 1);
         63u32.saturating_sub((last ^ clock).leading_zeros()) as usize

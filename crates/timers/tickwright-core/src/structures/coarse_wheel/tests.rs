@@ -33,7 +33,7 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
         bench
     }
 
-    /// Returns the number of the new node.
+    /// Inserts a new node, and returns the node's number.
     pub(super) fn insert(&mut self, deadline: Tick) -> usize {
         self.nodes.0.push(CoarseRecord::IDLE);
         let p = self.nodes.0.len() - 1;
@@ -69,8 +69,8 @@ impl<const B: usize, const S: u32, const D: usize> Bench<B, S, D> {
     }
 }
 
-/// Requires that a timer with this deadline leaves at `expiry` and not a tick before, whatever the
-/// number of clock steps.
+/// Requires that a timer with this deadline leaves at `expiry` and not a tick earlier, in however
+/// many steps the clock advances.
 fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: Tick, expiry: Tick) {
     for stops in 0..3 {
         let mut bench = Bench::<B, S, D>::at(now);
@@ -86,7 +86,7 @@ fn leaves_at<const B: usize, const S: u32, const D: usize>(now: Tick, deadline: 
 }
 
 fn level_boundaries<const B: usize, const S: u32, const D: usize>() {
-    // `now` is on a boundary of every level, or off it.
+    // Some values of `now` are on a boundary of every level, and others are not.
     for now in [0, 1, 7, 1 << 40, (1 << 40) + 12345, (1 << 40) - 1] {
         for level in 1..=D {
             let start = Geometry::<B, S, D>::start(level);
@@ -159,8 +159,8 @@ fn behind_the_pass_there_is_one_tick() {
     assert_eq!(bench.pop(0), Some((Tick::MAX, Tick::MAX, 0)), "no tick follows");
 }
 
-/// When several buckets end together, the coarsest leaves first, then far buckets, then the finer
-/// buckets. Within a bucket timers leave in the order of arrival.
+/// When several buckets end together, the timers of the coarsest level leave first, then far
+/// timers, then the timers of finer levels. Within a bucket, timers leave in the order of arrival.
 #[test]
 fn buckets_that_end_together_leave_from_the_coarsest_on() {
     let end = 4 * Small::granule(3) * 8;
@@ -177,7 +177,8 @@ fn buckets_that_end_together_leave_from_the_coarsest_on() {
             expected.push(p);
         }
         if level == 3 {
-            // The timer entered the bucket when its far bucket ended, before the others.
+            // The far timer entered this bucket when its far bucket ended, which was before the
+            // others arrived.
             assert_eq!(bench.level(far), Some(3));
             expected.insert(0, far);
         }
@@ -206,7 +207,7 @@ fn a_far_timer_keeps_its_place() {
     assert_eq!(bench.wheel.second(&bench.nodes), Some(far));
     assert_eq!(bench.pop(16 * granule), None);
     assert_eq!(bench.level(far), Some(3));
-    // Four granules away: a delay of 256 is in the top level too.
+    // A delay of 256 is four granules long, and is in the top level too.
     let after = bench.insert(deadline + 3);
     for p in [before, far, far_too, after] {
         assert_eq!(bench.pop(21 * granule).map(|(_, expiry, p)| (expiry, p)), Some((21 * granule, p)));
@@ -230,8 +231,8 @@ fn a_far_timer_stands_before_finer_levels() {
     }
 }
 
-/// A far timer is rescheduled after its far bucket has ended. It then counts as a timer of the top
-/// level, and stays in its bucket there.
+/// A far timer is rescheduled after its far bucket has ended. At that time the timer counts as a
+/// timer of the top level, and stays in its top-level bucket.
 #[test]
 fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     let granule = Small::granule(3);
@@ -245,8 +246,7 @@ fn a_far_timer_is_rescheduled_as_if_it_had_been_re_filed() {
     }
 }
 
-/// The budget goes to due timers first: a far timer moves only if the due timers cannot leave
-/// before it.
+/// Due timers leave first: a pop inserts a far timer again only when no due timer is left.
 #[test]
 fn what_is_due_leaves_before_anything_is_re_filed() {
     let granule = Small::granule(3);
@@ -274,7 +274,7 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
         let wake = bench.wheel.next_wake(&bench.nodes);
         assert_eq!(wake.is_some_and(|wake| wake <= 32 * granule), budget < 10, "{budget}: {wake:?}");
         if budget % 2 == 0 {
-            // An insert finishes the cascade that an advance began.
+            // An insert empties the far bucket that an advance has begun to empty.
             let other = bench.insert(41 * granule - 1);
             assert_eq!(bench.wheel.far_occupied & bench.wheel.clock, 0);
             let _ = bench.wheel.remove(&mut bench.nodes, other);
@@ -286,7 +286,8 @@ fn a_budget_may_end_between_two_that_are_re_filed() {
     }
 }
 
-/// Starts at every distance from every power of two, with and without a timer for the last tick.
+/// Starts clocks at several distances from every power of two, with and without a timer for the
+/// last tick.
 #[test]
 fn clocks_may_start_anywhere() {
     let step = if cfg!(miri) { 9 } else { 1 };
@@ -364,8 +365,8 @@ impl Nodes<usize, CoarseRecord<usize>> for Counted<'_> {
     }
 }
 
-/// However long the idle time, a pending timer is inserted again at most 64 times, and never if it
-/// is not far.
+/// However long the queue is idle, a far timer is inserted again at most 64 times, and other timers
+/// are never inserted again.
 #[test]
 fn idle_time_costs_nothing() {
     for gap in [1 << 20, 1 << 35, 1 << 50, 1 << 62, Tick::MAX - 1] {
@@ -414,7 +415,8 @@ fn a_reschedule_within_the_bucket_writes_the_deadline_alone() {
 
 #[test]
 fn a_reschedule_leaves_the_bucket_when_it_must() {
-    // The cases: another granule; a finer level, because the bound requires it; the past; now.
+    // The new deadline is in another granule, needs a finer level for its lateness bound, is in the
+    // past, or is `now`.
     for (now, deadline, level, expiry) in [
         (0, 4608, Some(3), 5120),
         (4000, 4100, Some(1), 4104),
@@ -429,7 +431,7 @@ fn a_reschedule_leaves_the_bucket_when_it_must() {
         assert_eq!((bench.level(p), bench.level(other)), (level, Some(3)));
         assert_eq!(bench.wheel.expiry(&bench.nodes, p), expiry);
     }
-    // The timer is in the due list, although its deadline would be in the granule.
+    // The timer is in the due list, although its new deadline is in the granule of its old bucket.
     let mut bench = Bench::<64, 3, 9>::new();
     let (first, p) = (bench.insert(4096), bench.insert(4096));
     assert_eq!(bench.pop(4608), Some((4096, 4608, first)));
@@ -437,8 +439,8 @@ fn a_reschedule_leaves_the_bucket_when_it_must() {
     assert_eq!((bench.nodes.0[p].level, bench.pop(0)), (NONE, Some((4608, 4608, p))));
 }
 
-/// A timer in the due list is re-armed one turn of its level ahead. The index of its old bucket
-/// matches, but now means another bucket.
+/// A timer in the due list is re-armed one turn of its level ahead. The new bucket has the same
+/// index as the timer's old bucket, but covers another granule.
 #[test]
 fn a_due_timer_is_re_armed_a_turn_ahead() {
     let mut bench = Bench::<64, 3, 9>::new();

@@ -1,4 +1,5 @@
-//! The cells of a heap: entries in groups, in a growing vector or in an array inside the queue.
+//! The cells of a heap: groups of entries in a vector that grows, in the queue itself, or in lent
+//! memory.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -13,21 +14,22 @@ use tickwright_nodes::hint;
 /// sequence number marks unused cells.
 pub const MOST: usize = u32::MAX as usize - 4;
 
-/// The number of children per entry, as a type. [`Arity`] is implemented for the numbers that are
-/// allowed.
+/// The number of children per entry, as a type. The type implements [`Arity`] for each allowed
+/// number.
 #[derive(Clone, Copy, Debug)]
 pub struct Degree<const D: usize>;
 
 /// The properties that depend on the number of children per entry.
 pub trait Arity {
-    /// A type of size 0, with the alignment of a group of siblings of 16 bytes each, so siblings
-    /// share one cache line. On 32-bit targets the type requires no alignment, because most of
-    /// these targets have no cache.
+    /// A type of size 0 that is aligned to the size of a group of 16-byte siblings, so that
+    /// siblings share one cache line. On 32-bit targets the type requires no alignment, because
+    /// most of these targets have no cache.
     type Line: Copy + Debug;
-    /// The empty list of lines: it gives a struct its alignment and takes no space.
+    /// An empty array of lines, which gives a struct the alignment of a line and takes no space.
     const ALIGNED: [Self::Line; 0] = [];
-    /// Whether a pop leaves a hole at the root for the next insert to fill. The 2-heap is
-    /// the textbook heap, a reference for comparisons: its pop fills the root at once.
+    /// Whether a pop leaves a hole at the root for the next insert to fill. The pop of a 2-heap
+    /// fills the root at once, because the 2-heap is the textbook heap with which we compare
+    /// others.
     const LEAVES_HOLE: bool;
     /// The name of the growing heap.
     const ID: &'static str;
@@ -37,12 +39,12 @@ pub trait Arity {
     const LENT_ID: &'static str;
 }
 
-/// Two siblings of 16 bytes.
+/// Is aligned to the size of two siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(32)))]
 pub struct HalfLine;
 
-/// Four siblings of 16 bytes.
+/// Is aligned to the size of four siblings of 16 bytes each.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(64)))]
 pub struct WholeLine;
@@ -63,10 +65,11 @@ impl Arity for Degree<4> {
     const LENT_ID: &'static str = "heap4-lent";
 }
 
-/// One cell of the heap: the expiry, the sequence number among equals, and the node.
+/// One cell of the heap, which holds an expiry, a sequence number and a node. The sequence number
+/// orders entries of equal expiry.
 ///
-/// Both fields count from the end of their range, so that an unused cell is all zeros. A static
-/// heap then takes no space in the image of a program.
+/// Expiry and sequence number are stored as the distance to their greatest value, so that an unused
+/// cell is all zeros. A static heap therefore takes no space in the image of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<P> {
     /// [`Tick::MAX`] minus the expiry.
@@ -76,7 +79,7 @@ pub struct Entry<P> {
     pub(in crate::structures) node: Option<P>,
 }
 
-/// Returns the number by which entries are ordered: the entry with the greater key leaves earlier.
+/// Returns the number that orders entries. An entry with a greater key leaves earlier.
 #[inline]
 pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
     u128::from(!expiry) << 64 | u128::from(!sequence)
@@ -84,8 +87,8 @@ pub(in crate::structures) fn key(expiry: Tick, sequence: u32) -> u128 {
 
 impl<P: Handle> Entry<P> {
     /// An unused cell. An unused cell is later than every entry, because no entry has the last
-    /// sequence number. Groups are therefore always whole, and the search for the earliest sibling
-    /// needs no bound.
+    /// sequence number. The search for the earliest sibling can therefore compare all cells of a
+    /// group without a bound.
     pub(super) const EMPTY: Self = Self { ticks_to_end: 0, numbers_to_end: 0, node: None };
 
     #[inline]
@@ -104,21 +107,21 @@ impl<P: Handle> Entry<P> {
         self.key() > other.key()
     }
 
-    /// Returns expiry and sequence as one number, computed as [`key`] computes it. A comparison of
-    /// such numbers needs no branch for equal expiries.
+    /// Returns expiry and sequence number as one number, as [`key`] does. Comparing two such
+    /// numbers needs no branch for equal expiries.
     #[inline]
     pub(in crate::structures) fn key(&self) -> u128 {
         u128::from(self.ticks_to_end) << 64 | u128::from(self.numbers_to_end)
     }
 
-    /// Sets this cell to the entry of `p` with that [`key`](Self::key).
+    /// Sets this cell to the entry of `p` whose [`key`](Self::key) is `key`.
     #[inline]
     pub(super) fn set(&mut self, key: u128, p: P) {
         *self = Self { ticks_to_end: (key >> 64) as Tick, numbers_to_end: key as u32, node: Some(p) };
     }
 }
 
-/// The siblings below one entry.
+/// A group of cells: all children of one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Group<P, const D: usize>
@@ -137,9 +140,9 @@ where
     pub const EMPTY: Self = Self { line: Degree::<D>::ALIGNED, cells: [Entry::EMPTY; D] };
 }
 
-/// The memory that holds the groups. The groups in use are `0..groups()`; all cells outside of them
-/// are empty. Over hooks a wrong buffer would lead to dangling pointers, so no code outside this
-/// crate can name the trait.
+/// The memory that holds the groups. The groups in use are `0..groups()`; all cells of other groups
+/// are empty. Over hooks a wrong implementation would lead to dangling pointers, so no code outside
+/// this crate can name the trait.
 pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// A buffer without groups, which has allocated nothing.
     const NEW: Self;
@@ -149,7 +152,7 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// Makes room for `additional` more entries beyond `len`.
     ///
     /// # Errors
-    /// [`Reject::Full`] when there is no room; nothing has changed then.
+    /// [`Reject::Full`] when there is no room. The buffer is then unchanged.
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject>;
 
     /// Returns the number of groups in use.
@@ -162,23 +165,25 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     /// Returns the group at `at`, or `None` if it is not in use.
     fn group(&self, at: usize) -> Option<&[Entry<P>; D]>;
 
-    /// Returns the group at `first + at`. `first` is known earlier than `at`, so an implementation
-    /// adds `first` to the address beforehand, and only one addition has to wait for `at`.
+    /// Returns the group at `first + at`. The caller knows `first` earlier than `at`. An
+    /// implementation therefore adds `first` to the address beforehand, so that only one addition
+    /// has to wait for `at`.
     #[inline(always)]
     fn group_at_sum(&self, first: usize, at: usize) -> Option<&[Entry<P>; D]> {
         self.group(first + at)
     }
 
-    /// Returns the group at `at` for writing. The group must be in use.
+    /// Returns a mutable reference to the group at `at`, which must be in use.
     fn group_mut(&mut self, at: usize) -> &mut [Entry<P>; D];
 
-    /// Prefetches `D` adjacent groups, if prefetching pays off.
+    /// Prefetches `D` adjacent groups from `first` on, if the heap is big enough for prefetching to
+    /// pay off.
     #[inline]
     fn prefetch(&self, first: usize) {
         let _ = first;
     }
 
-    /// Returns whether every cell that the buffer has beyond the groups in use is empty.
+    /// Returns whether all cells of the buffer after the groups in use are empty.
     fn rest_is_empty(&self) -> bool;
 
     /// Sets the number of groups in use to 0, whatever the cells hold.
@@ -190,8 +195,8 @@ pub trait Buffer<P: Handle, const D: usize>: Sized {
     }
 }
 
-/// Returns the number of groups that `len` entries take. The root is the only entry in the first
-/// group.
+/// Returns the number of groups that `len` entries take, where the root is the only entry in the
+/// first group.
 #[must_use]
 pub const fn groups_for<const D: usize>(len: usize) -> usize {
     if len == 0 { 0 } else { (len - 1).div_ceil(D) + 1 }
@@ -207,8 +212,8 @@ where
     pub(super) groups: Vec<Group<P, D>>,
 }
 
-/// The heap prefetches if it has at least this many groups: half a mebibyte, for groups of four
-/// over a slab.
+/// The heap prefetches if it has at least this many groups. In a slab, this many groups of four
+/// take half a mebibyte.
 #[cfg(feature = "alloc")]
 const BIG: usize = 1 << 13;
 
@@ -223,7 +228,7 @@ where
     #[inline]
     fn reserve(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).ok_or(Reject::Full)?;
-        // The root is the only entry in its group, which has as many cells as the others.
+        // The root is the only entry in its group, which has as many cells as every other group.
         if total <= MOST && total + D - 1 <= self.groups.capacity() * D {
             return Ok(());
         }
@@ -283,7 +288,8 @@ where
     }
 }
 
-/// Doubles the vector for a single insert; otherwise allocates exactly what was requested.
+/// Doubles the vector if room for a single entry is requested; otherwise allocates exactly the
+/// requested room.
 #[cfg(feature = "alloc")]
 #[cold]
 fn grow<P: Handle, const D: usize>(
@@ -303,9 +309,9 @@ where
         .map_err(|_| Reject::Full)
 }
 
-/// Groups for `CAP` entries inside the queue. The root's group is outside the array, because the
-/// array length cannot be computed from `CAP`. The last group is outside the array too when `D`
-/// does not divide `CAP` evenly.
+/// Groups for `CAP` entries in the queue itself. The array has `CAP` cells, because Rust cannot
+/// compute an array length from `CAP`. Separate fields therefore hold the root's group, and the
+/// last group when `D` does not divide `CAP` evenly.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inline<P, const D: usize, const CAP: usize>
@@ -356,7 +362,8 @@ where
             return None;
         }
         let (whole, _) = self.cells.as_chunks();
-        // For the root, `at` is 0 and wraps around to an index that no array has.
+        // For the root's group, `at` is 0, and the subtraction wraps around to an index that no
+        // array has.
         match whole.get(at.wrapping_sub(1)) {
             Some(group) => Some(group),
             None if at == 0 => Some(&self.root.cells),

@@ -1,4 +1,4 @@
-//! Verifies the invariants of a heap, and returns the first violation.
+//! Verifies the invariants of a heap, and returns the first violation found.
 
 use super::buffer::{Buffer, Entry, groups_for};
 use super::{InCell, TimerHeap};

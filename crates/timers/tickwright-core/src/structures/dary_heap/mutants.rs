@@ -1,4 +1,5 @@
-//! Tests `check` itself: each field of the heap, its entries and its records is broken on purpose.
+//! Tests `check` itself: each field of the heap, of its entries and of its records is deliberately
+//! broken.
 
 use super::{Buffer, Entry, Growing, HeapRecord, Inline, TimerHeap};
 use crate::contract::Violation;
@@ -12,7 +13,8 @@ fn id(number: u32) -> Id {
     number as usize
 }
 
-/// Seven timers with the expiries 1, 1, 2, 2, 3, 3, 4, stored in this order.
+/// Returns a heap of seven timers with the expiries 1, 1, 2, 2, 3, 3, 4, whose cells are in this
+/// order.
 fn whole<B: Buffer<Id, D>, const D: usize>() -> (TimerHeap<Id, B, D>, Records) {
     let mut heap = TimerHeap::NEW;
     let mut records = VecNodes((0..8).map(|_| HeapRecord { cell: 0 }).collect());
@@ -40,8 +42,8 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
     assert_eq!(broken(&|heap, _| heap.len = 8), Violation::Count);
     assert_eq!(broken(&|heap, _| heap.next_sequence = 6), Violation::Sequence);
 
-    // The hole that a pop leaves: the test sets its flag without a hole, clears it with a hole, and
-    // sets it in an empty heap.
+    // The flag of the hole that a pop leaves: the test sets the flag while there is no hole, clears
+    // it while there is a hole, and sets it in an empty heap.
     let said = if D == 4 { Violation::UnusedCell } else { Violation::Head };
     assert_eq!(broken(&|heap, _| heap.hole = true), said);
     let (mut heap, mut records) = whole::<B, D>();
@@ -77,7 +79,7 @@ fn mutants<B: Buffer<Id, D>, const D: usize>() {
         }
     }
     assert_eq!(edit(root, &|entry| entry.ticks_to_end = !9), Violation::HeapOrder);
-    // Swaps two equals: only the sequence numbers show the swap.
+    // Swaps two entries of equal expiry: only their sequence numbers show the swap.
     assert_eq!(edit(root, &|entry| entry.numbers_to_end = !6), Violation::HeapOrder);
     assert_eq!(edit(root + 1, &|entry| entry.numbers_to_end = !0), Violation::Sequence);
 

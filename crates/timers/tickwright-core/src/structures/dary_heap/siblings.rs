@@ -1,12 +1,13 @@
-//! The earliest of the children of one entry.
+//! Finds the earliest among the children of one entry.
 
 use super::buffer::Entry;
 use crate::structure::Handle;
 
-/// Returns the index of the earliest sibling. It returns an unused cell only if all are unused.
+/// Returns the index of the earliest sibling. The cell with this index is unused only if all
+/// siblings are unused.
 ///
-/// A comparison of two keys of 96 bits takes two or three loads on 64-bit targets, and about six on
-/// other targets.
+/// A comparison of two keys of 96 bits takes two or three loads on 64-bit targets, and about six
+/// loads on other targets.
 #[inline(always)]
 pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     #[cfg(target_pointer_width = "64")]
@@ -16,12 +17,12 @@ pub(super) fn earliest<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> u
 }
 
 /// Finds the earliest by a tournament: with four siblings, two of the three comparisons are
-/// independent. Conditional moves select by the outcomes, because no branch predictor can guess
-/// them.
+/// independent. Conditional moves use the outcomes, because no branch predictor can guess the
+/// outcomes.
 ///
-/// We also measured a variant that compares expiries, and compares arrivals only if the expiries
-/// are equal. It takes 0.96 times as long for timers with distinct ticks, and 1.5 times as long if
-/// 20 timers share each tick.
+/// We also measured a variant that compares arrival numbers only if the expiries are equal.
+/// Compared with this function, the variant takes 0.96 times as long for timers with distinct
+/// ticks, and 1.5 times as long if 20 timers share each tick.
 #[cfg(any(all(test, feature = "alloc"), target_pointer_width = "64"))]
 #[inline(always)]
 fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
@@ -41,14 +42,14 @@ fn tournament<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     winners[0]
 }
 
-/// Finds the earliest by comparing the siblings one after the other. On a 32-bit processor, a key
-/// does not fit in the registers, and a branch predictor is rare. On such a processor this version
-/// has less code and runs fewer instructions.
+/// Finds the earliest by comparing the siblings one after the other. Many 32-bit processors have no
+/// branch predictor, and have too few registers for several keys. On such processors this version
+/// has less code than the tournament and runs fewer instructions.
 #[cfg(any(all(test, feature = "alloc"), not(target_pointer_width = "64")))]
 #[inline]
 fn in_turn<P: Handle, const D: usize>(siblings: &[Entry<P>; D]) -> usize {
     let mut first = 0;
-    // Invariant: `first` is the index of the earliest of the siblings before `at`.
+    // Invariant: `first` is the index of the earliest sibling before `at`.
     for at in 1..D {
         if siblings[at].precedes(&siblings[first]) {
             first = at;

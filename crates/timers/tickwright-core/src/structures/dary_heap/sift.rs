@@ -1,8 +1,8 @@
-//! Moves entries to their places: sifts and renumbering. Every move of an entry updates its node,
-//! so all positions are correct at each step, except that of the hole. Only `renumber` updates the
-//! positions at its end.
+//! Moves entries to their cells: sifts and renumbering. A sift updates the node of each entry that
+//! it moves, so at each step all nodes have correct positions, except the node of the entry that is
+//! being inserted. `renumber` updates the positions only at its end.
 //!
-//! The sifts are always inlined: the arguments of a call would not fit in registers.
+//! The sifts are always inlined, because the arguments of a call would not fit in registers.
 
 use super::buffer::{Buffer, Entry};
 use super::siblings::earliest;
@@ -10,8 +10,8 @@ use super::{InCell, TimerHeap};
 use crate::structure::{Handle, Nodes};
 
 impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R> {
-    /// The cell of the earliest entry. It is the last cell of group 0, so that every other group is
-    /// whole.
+    /// The cell of the earliest entry. The root is in the last cell of group 0, so that the
+    /// children of each entry are exactly one group.
     pub(crate) const ROOT: usize = D - 1;
 
     /// Returns the group that holds the children of the entry in `cell`.
@@ -26,7 +26,7 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         cell / D + (D - 2)
     }
 
-    /// Returns the entry in a cell; an empty entry if the cell does not exist.
+    /// Returns the entry in a cell, or an empty entry if the cell does not exist.
     #[inline]
     pub(crate) fn entry(&self, cell: usize) -> Entry<P> {
         self.buffer.group(cell / D).map_or(Entry::EMPTY, |group| group[cell % D])
@@ -39,10 +39,11 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         nodes.record_mut(p).set_cell(cell as u32);
     }
 
-    /// Inserts an entry at the hole or above it: later parents move down. Returns its cell.
+    /// Inserts an entry at the hole or above it; parents that are later than the entry move down.
+    /// Returns the entry's cell.
     ///
-    /// Here and below, functions pass the parts of an entry, which fit in registers. A load of a
-    /// whole entry would wait for the stores of its parts.
+    /// Functions in this file pass an entry as `key` and `p`, which fit in registers. A load of a
+    /// whole entry would wait for the stores of its fields.
     #[inline(always)]
     pub(crate) fn rise(&mut self, nodes: &mut impl Nodes<P, R>, mut hole: usize, key: u128, p: P) -> usize {
         while hole > Self::ROOT {
@@ -61,7 +62,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         hole
     }
 
-    /// Inserts an entry at the hole or below it: earlier children move up. Returns its cell.
+    /// Inserts an entry at the hole or below it; children that are earlier than the entry move up.
+    /// Returns the entry's cell.
     #[inline(always)]
     pub(crate) fn sink(&mut self, nodes: &mut impl Nodes<P, R>, mut hole: usize, key: u128, p: P) -> usize {
         // The children of the hole are the group at `first + at`.
@@ -82,10 +84,10 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         hole
     }
 
-    /// Inserts an entry at the hole, above it or below it. Returns its cell.
+    /// Inserts an entry at the hole, above it or below it. Returns the entry's cell.
     #[inline(always)]
     pub(crate) fn settle(&mut self, nodes: &mut impl Nodes<P, R>, hole: usize, key: u128, p: P) -> usize {
-        // The root can be a hole, into which no entry rises.
+        // The parent might be a hole at the root, and an entry must not rise into that hole.
         let above = if hole > Self::ROOT { self.entry(Self::parent(hole)) } else { Entry::EMPTY };
         if above.node.is_some() && key > above.key() {
             self.rise(nodes, hole, key, p)
@@ -94,9 +96,9 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
         }
     }
 
-    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. It sorts the
-    /// entries in place by heapsort, because this path is rare and must not need memory. A sorted
-    /// array is a heap.
+    /// Renumbers the entries 0, 1, ... in their order, when the counter is used up. The function
+    /// sorts the entries in place by heapsort, because renumbering is rare and must not need
+    /// memory. A sorted array is a heap.
     #[cold]
     pub(super) fn renumber(&mut self, nodes: &mut impl Nodes<P, R>) {
         if self.hole {
@@ -106,8 +108,8 @@ impl<P: Handle, B: Buffer<P, D>, const D: usize, R: InCell> TimerHeap<P, B, D, R
             }
             self.hole = false;
         }
-        // Invariant: entries 0..end, counted from the root, are a binary heap whose root is the
-        // latest. The sorted rest follows.
+        // Invariant: entries 0..end, counted from the root, are a binary heap whose root is its
+        // latest entry. The entries from `end` on are sorted.
         for start in (0..self.len / 2).rev() {
             self.sink_latest(start, self.len);
         }

@@ -15,12 +15,12 @@ const IDS: u32 = 48;
 
 const SEEDS: Range<u64> = if cfg!(miri) { 1..9 } else { 0..10 };
 
-/// Queues that hold at most `limit` timers.
+/// Compares queues that hold at most `limit` timers with the model.
 fn both_shells<F: Family>(limit: usize) {
     prepared_twins::<F, Exact>(IDS, SEEDS, |slab| slab.limit = limit, |hook| hook.limit = limit);
 }
 
-/// Shells whose sequence numbers begin at `first`.
+/// Compares queues whose sequence numbers begin at `first` with the model.
 fn worn_shells<const D: usize>(first: u32)
 where
     Degree<D>: super::Arity,
@@ -153,8 +153,8 @@ fn a_hole_is_filled_before_a_renumbering() {
     }
 }
 
-/// Tests for a bug of two published heaps: the entry that takes the place of a removed entry might
-/// have to rise.
+/// Tests for a bug that two published heaps had: the entry that replaces a removed entry might have
+/// to rise.
 fn remove_everywhere<F: Family>() {
     for size in 1..=40u32 {
         for victim in 0..size {
@@ -185,7 +185,7 @@ fn removal_at_every_position_of_every_size() {
     remove_everywhere::<BoundedHeap<4, 40>>();
 }
 
-/// Prefetching starts beyond a size that the random scripts do not reach.
+/// Prefetching begins at a size that the random scripts do not reach.
 #[test]
 fn big_heaps_give_everything_back_in_order() {
     let mut random = Random::new(3);
@@ -226,9 +226,9 @@ fn more_than_can_be_had_is_full() {
     assert_eq!(SlabQueue::<BoundedHeap<2, 9>, u8>::with_capacity(10).err(), Some(Reject::Full));
 }
 
-/// Checks that the memory that `reserve` granted exists: for each number of entries, before and
-/// after other entries, directly and through both storages. A call of `reserve` allocates nothing
-/// for entries that already fit.
+/// Checks that the memory exists after a `reserve` that succeeded: for each number of entries,
+/// before and after other entries, directly and through both storages. A call of `reserve`
+/// allocates nothing for entries that already fit.
 #[test]
 fn a_reservation_has_a_cell_for_each_entry() {
     fn of<const D: usize>()
@@ -265,7 +265,7 @@ fn a_reservation_has_a_cell_for_each_entry() {
     of::<4>();
 }
 
-/// On 32-bit targets, groups are not aligned to lines.
+/// Groups are aligned to cache lines, except on 32-bit targets.
 #[test]
 fn groups_lie_on_lines() {
     fn bytes<P: Handle, const D: usize>() -> (usize, usize)

@@ -1,8 +1,8 @@
 use super::BucketNumber;
 use crate::contract::Tick;
 
-/// A level is `BITS` bits. The test checks the ticks at and just below each edge of a level, from
-/// clock 0 and from a clock with that digit.
+/// The test checks the first tick of each level and the tick before it, for clock 0 and for a clock
+/// that has the same digit.
 #[test]
 fn a_bucket_is_the_highest_digit_that_differs() {
     for level in 1..11 {
@@ -18,7 +18,8 @@ fn a_bucket_is_the_highest_digit_that_differs() {
     assert_eq!(BucketNumber::<2>::of(0, Tick::MAX), BucketNumber::new(63, 1));
 }
 
-/// The example of the wheel's page: the timer for 70000 at the four clocks of its life.
+/// The example in the wheel's documentation: the timer for tick 70000, at the four clocks at which
+/// it is inserted.
 #[test]
 fn the_worked_life_names_the_right_buckets() {
     let expected = [(1000, (2, 17)), (69_700, (1, 5)), (69_990, (0, 48)), (70_000, (0, 48))];
@@ -33,7 +34,8 @@ fn edges() -> impl Iterator<Item = Tick> {
     (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([Tick::MAX - 1, Tick::MAX])
 }
 
-/// Level, digit, index and bit agree. The granule holds the expiry and begins after the clock.
+/// Checks that level, digit, index and bit agree, and that the granule holds the expiry and begins
+/// after the clock.
 fn bounds_hold<const BUCKETS: usize>(levels: u32) {
     type Number<const B: usize> = BucketNumber<B>;
     assert_eq!(Number::<BUCKETS>::LEVELS, levels);
@@ -45,7 +47,7 @@ fn bounds_hold<const BUCKETS: usize>(levels: u32) {
             assert_eq!((at.index(), at.bit()), (at.level() * BUCKETS + at.digit(), 1 << at.digit()));
             let (first, last) = (at.first_tick(expiry), at.last_tick(expiry));
             assert!((first..=last).contains(&expiry));
-            // Above level 0 the granule begins after the clock, so the clock is not inside it yet.
+            // Above level 0 the granule begins after the clock.
             assert!(at.level() == 0 || first > clock, "{clock}, {expiry}");
             // Every tick of the granule has the same bucket; the ticks just outside the granule
             // have other buckets.

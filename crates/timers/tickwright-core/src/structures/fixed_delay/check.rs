@@ -1,4 +1,4 @@
-//! Verifies the lists and their heap, and returns the violation found.
+//! Verifies the lists and the heap, and returns the first violation found.
 
 use super::Delays;
 use super::lists::Lists;

@@ -1,4 +1,4 @@
-//! The table of lists: which delays have a list, and the tail of each list.
+//! The table of lists, which records the delay and the tail of each list.
 
 use alloc::vec::Vec;
 
@@ -9,15 +9,16 @@ use crate::structure::{Handle, Nodes};
 /// The number of lists.
 pub(super) const LISTS: usize = 256;
 
-/// The list of one delay. Only the heap knows the head of the list.
+/// The list of one delay. Only the heap holds the first node of the list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayList<P> {
-    /// The delay of the timers that are appended here, in ticks. An empty list keeps its delay.
+    /// The delay, in ticks, of the timers that are appended to this list. A list that becomes empty
+    /// retains its delay.
     pub(super) delay: Span,
     /// The last timer, or `None` when the list is empty.
     pub(super) tail: Option<P>,
-    /// Whether the list has held two timers since it was last empty. If it has not, another delay
-    /// can take the list.
+    /// Whether the list has held two timers at once since it was last empty. While this is false,
+    /// another delay can take the list.
     pub(super) shared: bool,
 }
 
@@ -42,7 +43,7 @@ impl<P: Handle> DelayList<P> {
     }
 }
 
-/// All lists: none until memory is allocated, then [`LISTS`].
+/// All lists: no list until memory is allocated, then [`LISTS`] lists.
 #[derive(Debug)]
 pub(super) struct Lists<P>(pub(super) Vec<DelayList<P>>);
 
@@ -50,7 +51,8 @@ impl<P: Handle> Lists<P> {
     /// A table without lists, which has allocated nothing.
     pub(super) const NONE: Self = Self(Vec::new());
 
-    /// Allocates the lists, if there is memory. Without lists, every timer goes into the heap.
+    /// Allocates the lists, if there is memory. If there is no memory, every timer goes into the
+    /// heap.
     #[cold]
     pub(super) fn allocate(&mut self) {
         if self.0.try_reserve_exact(LISTS).is_ok() {
@@ -59,20 +61,20 @@ impl<P: Handle> Lists<P> {
     }
 
     /// Returns the number of the only list that a delay can use. The multiplier is 2^64 divided by
-    /// the golden ratio, so delays in arithmetic progression spread evenly over the highest bits of
-    /// the product.
+    /// the golden ratio, so the highest bits of the product are spread evenly for delays in
+    /// arithmetic progression.
     #[inline]
     pub(super) const fn number_of(delay: Span) -> usize {
         (delay.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (Span::BITS - LISTS.ilog2())) as usize
     }
 
-    /// Returns whether `p` is the last node of a list.
+    /// Returns whether `p` is the last node of list `number`.
     #[inline]
     pub(super) fn ends_at(&self, number: usize, p: P) -> bool {
         self.0.get(number).is_some_and(|list| list.tail == Some(p))
     }
 
-    /// Makes `p` the last node of a list.
+    /// Makes `p` the last node of list `number`.
     #[inline]
     pub(super) fn end_at(&mut self, number: usize, p: P) {
         if let Some(list) = self.0.get_mut(number) {
@@ -80,8 +82,9 @@ impl<P: Handle> Lists<P> {
         }
     }
 
-    /// Empties the list if `p` is its only timer. If the list had a single timer, another delay
-    /// might have taken the list; that timer is then only in the heap.
+    /// Empties list `number` if `p` is its only timer. If `p` was the only timer of the list,
+    /// another delay might have taken the list since; `p` is then only in the heap, and the list
+    /// does not change.
     #[inline]
     pub(super) fn leave(&mut self, number: Option<usize>, p: P) {
         if let Some(list) = number.and_then(|number| self.0.get_mut(number))

@@ -6,8 +6,8 @@ use crate::structures::dary_heap::InCell;
 
 /// The record of a node in the queue.
 ///
-/// Only a node inside a list has a node before it, so `prev` determines what the last two fields
-/// mean.
+/// A node is *inside* a list if another node of the list is before it. Whether `prev` is set
+/// therefore determines what the last two fields mean.
 #[derive(Debug)]
 pub struct FixedDelayRecord<P> {
     /// The tick at which the timer is due.
@@ -27,29 +27,29 @@ pub struct FixedDelayRecord<P> {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<FixedDelayRecord<core::num::NonZeroU32>>() == 24);
 
-/// Where a node stands, according to its record.
+/// Where a node is, according to its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<P> {
-    /// The node has an entry in the heap. It is the head of a list, or belongs to no list.
+    /// The node has an entry in the heap. The node is the first of a list, or belongs to no list.
     InHeap { cell: usize, list: Option<usize> },
     /// The node directly follows the node `prev` in a list.
     Inside { prev: P, list: usize },
 }
 
 impl<P: Handle> FixedDelayRecord<P> {
-    /// Returns the record of a node whose entry goes into the heap; the heap sets the cell.
+    /// Returns the record for a node whose entry goes into the heap. The heap sets the cell later.
     #[inline]
     pub(super) fn in_heap(expiry: Tick, next: Option<P>, list: Option<usize>) -> Self {
         Self { expiry, next, prev: None, place: 0, mark: list.map_or(0, |list| list as u32 + 1) }
     }
 
-    /// Returns the record of a node inside a list.
+    /// Returns the record for a node inside a list.
     #[inline]
     pub(super) fn inside(expiry: Tick, prev: P, next: Option<P>, list: usize, arrival: u32) -> Self {
         Self { expiry, next, prev: Some(prev), place: list as u32, mark: arrival }
     }
 
-    /// Returns where the node stands.
+    /// Returns where the node is.
     #[inline]
     pub(super) fn place(&self) -> Place<P> {
         match self.prev {

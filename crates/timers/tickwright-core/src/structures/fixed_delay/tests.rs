@@ -25,7 +25,7 @@ fn colliding(count: usize) -> Vec<Span> {
     (7..).filter(|&delay| Lists::<usize>::number_of(delay) == number).take(count).collect()
 }
 
-/// An exact model whose delays are drawn by the given expression.
+/// Defines an exact model that draws its delays with the given expression.
 macro_rules! delays {
     ($(#[$meta:meta])* $name:ident, $random:ident => $span:expr) => {
         $(#[$meta])*
@@ -57,7 +57,8 @@ macro_rules! delays {
 }
 
 delays! {
-    /// Two delays most of the time, and sometimes others, among them both ends of the range.
+    /// Draws one of two delays most of the time, and sometimes another delay, including the least
+    /// and the greatest.
     FewDelays, random => match random.below(12) {
         0 => Span::MAX - Span::from(random.below(2)),
         1 => 0,
@@ -68,7 +69,7 @@ delays! {
 }
 
 delays! {
-    /// Delays that hash to the same list; one of the delays is more frequent.
+    /// Draws delays that hash to the same list, one of them more often than the others.
     Collisions, random => {
         let known = [7, 384, 617, 994, 1227, 1371];
         known[(random.below(8) as usize).saturating_sub(2)]
@@ -82,7 +83,7 @@ fn agrees_with_a_sorted_vec() {
     twins::<FixedDelay, Collisions>(IDS, SEEDS);
 }
 
-/// Shells whose arrival numbers begin at `first`.
+/// Compares queues whose arrival numbers begin at `first` with the model.
 fn worn_shells<M: Model>(first: u32) {
     prepared_twins::<FixedDelay, M>(
         IDS,
@@ -113,7 +114,8 @@ fn the_delays_of_the_model_share_a_list() {
     assert_eq!(colliding(6), [7, 384, 617, 994, 1227, 1371]);
 }
 
-/// Six timers are due at tick 100: two lists and two lone timers, alternating.
+/// Eight timers with four different delays are due at tick 100, and leave in the order of their
+/// arrival.
 #[test]
 fn equals_leave_in_the_order_of_arrival_across_lists_and_heap() {
     for first in [0, u32::MAX - 7, u32::MAX - 4] {
@@ -148,7 +150,8 @@ fn a_timer_of_a_known_delay_adds_no_entry_to_the_heap() {
         assert!(!queue.driven().reschedule(*key, 25).unwrap().is_changed());
     }
     assert_eq!((queue.store.order.heap.len, queue.len(), queue.check()), (2, 50, Ok(())));
-    // A head leaves in each of the three ways; each time its successor takes over its cell.
+    // The first node of a list leaves in each of three ways. Each time the next node takes over the
+    // cell.
     assert!(queue.driven().remove(keys[0]).unwrap().1.is_changed());
     assert!(queue.driven().reschedule(keys[2], 25).unwrap().is_changed());
     assert_eq!(queue.pop_expired(5).map(|timer| timer.value), Some(4));
@@ -176,7 +179,7 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     queue.insert(delays[0], 4).unwrap();
     assert_eq!((list(&queue), queue.store.order.heap.len), ((delays[1], true), 4));
     assert_eq!(queue.check(), Ok(()));
-    // The lone timer of the first delay leaves; the list does not change.
+    // The timer of the first delay, which is only in the heap, leaves; the list does not change.
     assert_eq!(queue.pop_expired(delays[0]).map(|timer| timer.value), Some(0));
     assert_eq!((list(&queue), queue.check()), ((delays[1], true), Ok(())));
     assert_eq!(drain(&mut queue), [4, 1, 2, 3]);
@@ -185,7 +188,7 @@ fn a_delay_takes_the_list_of_a_lone_timer_and_of_no_shared_one() {
     for value in 0..2 {
         queue.insert(delays[0], value).unwrap();
     }
-    // The list is empty, so another delay takes it again.
+    // The list is empty again, so another delay can take it.
     assert_eq!(drain(&mut queue), [0, 1]);
     queue.insert(delays[1], 2).unwrap();
     assert_eq!(queue.store.order.lists.0[Lists::<usize>::number_of(0)].delay, 0, "the clock is at its end");
@@ -247,8 +250,8 @@ fn many_timers_of_few_and_of_many_delays_leave_in_order() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// If there is room for all entries, a timer takes 48 bytes. Otherwise only the entries that exist
-/// take room.
+/// If room for an entry per timer is reserved, a timer takes 48 bytes. Otherwise only the entries
+/// that exist take memory.
 #[test]
 fn a_timer_takes_32_bytes_and_16_in_the_heap() {
     let table = LISTS * 16;
@@ -332,13 +335,14 @@ fn every_broken_field_is_found() {
     assert_eq!(stray(None), Violation::Count);
     assert_eq!(stray(Some(3)), Violation::BackLink);
 
-    // Damages the record of a node with an entry: expiry, cell, and where it stands.
+    // Damages the record of a node with an entry: the expiry, the cell, and whether the node is in
+    // the heap.
     for head in [1, 4, 6, 7] {
         assert_eq!(broken(|_, records| records.0[head].expiry += 1), Violation::Position);
         assert_eq!(broken(|_, records| records.0[head].place += 1), Violation::Position);
         assert_eq!(broken(|_, records| records.0[head].prev = Some(8)), Violation::BackLink);
     }
-    // Damages nodes inside a list: back links, the list, the order, arrival numbers.
+    // Damages nodes inside a list: their back links, list numbers, expiries and arrival numbers.
     for inside in [2, 3, 5] {
         assert_eq!(broken(|_, records| records.0[inside].prev = Some(6)), Violation::BackLink);
         assert_eq!(broken(|_, records| records.0[inside].prev = None), Violation::BackLink);
@@ -348,11 +352,11 @@ fn every_broken_field_is_found() {
     }
     assert_eq!(broken(|_, records| records.0[2].mark = 0), Violation::Sequence);
     assert_eq!(broken(|_, records| records.0[5].mark = 2), Violation::Sequence);
-    // Makes a head name no list, or another list.
+    // Makes the first node of a list name no list, or another list.
     assert_eq!(broken(|_, records| records.0[1].mark = 0), Violation::Bucket);
     assert_eq!(broken(|_, records| records.0[7].mark = 0), Violation::Head);
 
-    // Damages the table: ends, marks and delays.
+    // Damages the table: its tails, marks and delays.
     let table = |delay: Span, wound: fn(&mut super::DelayList<Id>)| {
         broken(|queue, _| wound(&mut queue.lists.0[number(delay)]))
     };
@@ -371,7 +375,7 @@ fn every_broken_field_is_found() {
     assert_eq!(broken(|queue, _| queue.heap.next_sequence = 5), Violation::Sequence);
 }
 
-/// The table gets no memory: every timer is in the heap.
+/// If the table gets no memory, every timer is in the heap.
 #[test]
 fn a_queue_without_lists_is_a_heap() {
     let mut queue: Delays<Id> = Delays::NEW;
@@ -392,7 +396,7 @@ fn a_queue_without_lists_is_a_heap() {
 
 /// If a reschedule gets no memory for an entry, the timer stays in its list, in the order of
 /// expiry. After that, a new timer with the delay of the list can be due before the list's last
-/// timer, and the list then does not accept the new timer.
+/// timer. In that case the list does not accept the new timer.
 #[test]
 fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
     for expiry in 0..50 {
@@ -425,16 +429,17 @@ fn a_list_takes_a_timer_in_order_where_there_is_no_memory() {
             order.push(popped.handle);
         }
         assert_eq!((order.len(), queue.check(&records, 0)), (5, Ok(())));
-        // The order of expiry, equals by arrival: 3 at 30, 4 at 40, then 2, 1, then 5 at 41.
+        // Timers leave by expiry, and with equal expiry by arrival: 3 at 30, 4 at 40, then 2, 1,
+        // then 5 at 41.
         let at = |id| order.iter().position(|other| *other == id).unwrap();
         assert!(at(2) < at(1) && (expiry < 30 || at(3) < at(2)) && (expiry < 40 || at(4) < at(2)));
         assert_eq!(at(1) < at(5), expiry <= 41);
     }
 }
 
-/// The last timer of a list is later than the list's delay requires, because it got no memory for
-/// its own entry. A timer from the middle that is re-armed with the list's delay must not be placed
-/// after that timer.
+/// The last timer of a list is later than the list's delay requires, because there was no memory
+/// for a heap entry. If a timer in the middle of the list is re-armed with the list's delay, it
+/// must not move after that last timer.
 #[test]
 fn a_rearm_does_not_go_behind_a_later_tail() {
     let mut queue: Delays<Id> = Delays::NEW;
@@ -443,7 +448,7 @@ fn a_rearm_does_not_go_behind_a_later_tail() {
         queue.reserve(id - 1, 1).unwrap();
         let _ = queue.insert(&mut records, id, now + 20, now);
     }
-    // What `move_anywhere` does with timer 2 when the heap gets no memory.
+    // The following lines do what `move_anywhere` does with timer 2 when the heap gets no memory.
     let arrival = queue.take_arrival(&mut records);
     let left = queue.leave(&mut records, 2);
     assert!(!queue.insert_sorted(&mut records, 2, 90, arrival, left.list.unwrap()));

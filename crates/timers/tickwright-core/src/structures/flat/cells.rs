@@ -1,4 +1,4 @@
-//! The cells of a sorted array: in a growing vector or in an array inside the queue.
+//! The cells of a sorted array, which are in a growing vector or in an array in the queue.
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -31,13 +31,13 @@ pub trait Cells<P>: Sized {
     fn get(&self, at: usize) -> Option<Cell<P>>;
     /// Returns the index of the cell of `node`, which is due at `expiry`.
     fn find(&self, expiry: Tick, node: P) -> usize;
-    /// Inserts a cell before all cells with the same or an earlier expiry. The caller has made
-    /// room. Returns the cell's index.
+    /// Inserts a cell before all cells with the same or an earlier expiry. The caller must have
+    /// made room. Returns the cell's index.
     fn insert_sorted(&mut self, cell: Cell<P>) -> usize;
     fn remove(&mut self, at: usize);
-    /// Removes the cell at `at` and inserts another one, as [`insert_sorted`](Self::insert_sorted)
-    /// does. Returns the new cell's index. Among more than eight cells, only those between the two
-    /// places move.
+    /// Removes the cell at `at` and inserts `cell`, as [`insert_sorted`](Self::insert_sorted) does.
+    /// Returns the new cell's index. If there are more than eight cells, only the cells between the
+    /// old and the new index move.
     fn replace(&mut self, at: usize, cell: Cell<P>) -> usize;
     /// Replaces the last cell, as [`replace`](Self::replace) does.
     fn replace_last(&mut self, cell: Cell<P>);
@@ -47,10 +47,11 @@ pub trait Cells<P>: Sized {
     }
 }
 
-/// In an array of up to this many cells, a walk finds the place and moves the cells one by one.
+/// With up to this many cells, an insert walks from the end and moves cells one by one, until it
+/// finds the new cell's place.
 const WALKED: usize = 64;
 
-/// With fewer cells before the free cell, no branch depends on the new cell's place.
+/// With up to this many cells, an insert executes no branch that depends on the new cell's place.
 const TINY: usize = 8;
 
 /// Returns the number of cells that are later than `expiry`.
@@ -71,14 +72,14 @@ fn find<P: PartialEq>(cells: &[Cell<P>], expiry: Tick, node: P) -> usize {
     first + cells.iter().skip(first).take_while(|cell| cell.node != node).count()
 }
 
-/// Writes `new` before all cells with the same or an earlier expiry. The last cell is free. Returns
-/// the new cell's index.
+/// Writes `new` before all cells with the same or an earlier expiry. The last cell must be free.
+/// Returns the new cell's index.
 #[inline(always)]
 fn insert_among_few<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     let Some((mut free, mut others)) = cells.split_last_mut() else { return 0 };
     if others.len() < TINY {
-        // All cells are read and written, since no branch predictor can guess the place. Invariant:
-        // `next` belongs after all cells that the loop has passed.
+        // All cells are read and written, since no branch predictor can guess the place of `new`.
+        // Invariant: `next` belongs after all cells that the loop has passed.
         let (mut next, mut at) = (new, 0);
         for cell in others {
             let stays = cell.expiry > next.expiry;
@@ -105,7 +106,7 @@ fn insert_among_few<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     0
 }
 
-/// As [`insert_among_few`], in an array of any length.
+/// Does the same as [`insert_among_few`], for an array of any length.
 #[inline(always)]
 fn insert_among_any<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     if cells.len() > WALKED {
@@ -114,8 +115,8 @@ fn insert_among_any<P: Copy>(cells: &mut [Cell<P>], new: Cell<P>) -> usize {
     insert_among_few(cells, new)
 }
 
-/// Replaces the cell at `at`, and moves the cells between this place and the place of `new`. The
-/// order is that of [`insert_among_few`].
+/// Replaces the cell at `at` by `new`, and moves the cells between `at` and the place of `new`. The
+/// resulting order is the same as after [`insert_among_few`].
 #[inline(always)]
 fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize {
     if cells.len() > WALKED {
@@ -137,7 +138,8 @@ fn replace<P: Copy>(cells: &mut [Cell<P>], mut at: usize, new: Cell<P>) -> usize
     insert_among_few(&mut cells[..=at], new)
 }
 
-/// Finds the place by a binary search, and moves a block of cells.
+/// Does the same as [`replace`], but finds the place of `new` by a binary search and moves a block
+/// of cells.
 #[inline(never)]
 fn replace_among_many<P: Copy>(cells: &mut [Cell<P>], at: usize, new: Cell<P>) -> usize {
     let mut place = later(cells, new.expiry);
@@ -219,7 +221,7 @@ impl<P: Copy + PartialEq> Cells<P> for Growing<P> {
     }
 }
 
-/// `CAP` cells in the queue itself. Unused cells hold no timer and are all zeros.
+/// `CAP` cells, which are part of the queue. Unused cells hold no timer and are all zeros.
 #[derive(Debug)]
 pub struct Inline<P, const CAP: usize> {
     pub(super) cells: [Cell<Option<P>>; CAP],

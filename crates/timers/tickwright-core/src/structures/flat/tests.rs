@@ -9,7 +9,8 @@ fn agrees_with_a_sorted_vec() {
     against_sorted_vec::<FlatQueue>();
 }
 
-/// The bound is half the number of timers, so the test covers refusals and a full array.
+/// The array has cells for half of the timers, so the test also covers a full array and refused
+/// inserts.
 #[test]
 fn a_bounded_one_agrees_with_a_sorted_vec_and_refuses_beyond_its_bound() {
     prepared_twins::<BoundedFlat<20>, Exact>(40, 0..5, |slab| slab.limit = 20, |hook| hook.limit = 20);

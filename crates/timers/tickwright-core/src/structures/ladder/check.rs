@@ -8,7 +8,7 @@ use super::state::Ladder;
 use crate::contract::Violation;
 use crate::structure::{Handle, View};
 
-/// Returns a violation unless a condition holds.
+/// Returns `violation` as the error unless `condition` holds.
 fn hold(condition: bool, violation: Violation) -> Result<(), Violation> {
     if condition { Ok(()) } else { Err(violation) }
 }

@@ -8,8 +8,8 @@
 //!                                                   the first and the last
 //! ```
 //! The pool grows by segments of 8 chunks, so its growth moves no entries. Entries are appended at
-//! the end of a list, and read chunk by chunk from its head. A chunk returns to the pool as soon as
-//! it has been read.
+//! the end of a list, and are read chunk by chunk from its head. A chunk returns to the pool as
+//! soon as it has been read.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,30 +21,31 @@ use crate::contract::Reject;
 /// The number of entries in a chunk.
 pub(super) const CHUNK: usize = 16;
 
-/// The number of entries in a segment, as a power of two.
+/// The binary logarithm of the number of entries in a segment.
 const SEGMENT: u32 = 7;
 
 /// The number of chunks in a segment.
 const CHUNKS: usize = 1 << (SEGMENT - BITS);
 
-/// The mask of an index in a chunk, and the number of its bits.
+/// The mask of an index in a chunk. The next constant is the number of its bits.
 const INDEX: u32 = CHUNK as u32 - 1;
 const BITS: u32 = CHUNK.trailing_zeros();
 
-/// The number that means: no chunk.
+/// The link that stands for "no chunk".
 const NONE: u32 = u32::MAX;
 
-/// A list of entries in the order of their appends.
+/// A list of entries in the order in which they were appended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     head: u32,
-    /// The cell for the next entry. If it is at the start of a chunk, the next entry needs a new
-    /// chunk.
+    /// The cell for the next entry. If this cell is at the start of a chunk, the next entry needs a
+    /// new chunk.
     end: u32,
     pub(super) len: u32,
-    /// The number of entries that have been taken from the first chunk; 0 for an empty list.
+    /// The number of entries that have been taken from the first chunk. In an empty list, `taken`
+    /// is 0.
     pub(super) taken: u8,
-    /// Whether timers of one tick might not be in the order of their arrival.
+    /// Whether timers of the same tick might be in an order other than that of their arrival.
     pub(super) mixed: bool,
 }
 
@@ -58,7 +59,7 @@ impl List {
     }
 }
 
-/// Some chunks, and their links.
+/// A segment of chunks, and the links of these chunks.
 #[derive(Debug)]
 struct Segment {
     entries: [Entry; 1 << SEGMENT],
@@ -104,7 +105,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Empties all lists; keeps the memory.
+    /// Empties all lists without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.used = 0;
         self.free = NONE;
@@ -114,7 +115,7 @@ impl Pool {
         self.segments.len() * size_of::<Segment>() + self.segments.capacity() * size_of::<Box<[Segment; 1]>>()
     }
 
-    /// Returns the link from a chunk to its next chunk, for writing.
+    /// Returns the link from a chunk to the next chunk, as a mutable reference.
     #[inline]
     fn next_mut(&mut self, chunk: u32) -> &mut u32 {
         let (segment, at) = place(chunk);
@@ -137,7 +138,7 @@ impl Pool {
     #[inline(never)]
     fn extend(&mut self, list: &mut List) {
         let at = if self.free == NONE {
-            // The room suffices, because the ladder has reserved it.
+            // There is a free chunk, because the ladder has reserved enough chunks.
             debug_assert!((self.used as usize) < self.segments.len() * CHUNKS, "too few chunks");
             let at = self.used;
             self.used += 1;
@@ -156,8 +157,8 @@ impl Pool {
         list.end = at << BITS;
     }
 
-    /// Takes up to `most` entries of the first chunk off a list that is not empty. Returns the
-    /// chunk and the places of these entries.
+    /// Removes up to `most` entries of the first chunk from a list that is not empty. Returns the
+    /// chunk and the range of these entries in it.
     #[inline]
     pub(super) fn take_chunk(&mut self, list: &mut List, most: usize) -> ([Entry; CHUNK], Range<usize>) {
         let from = list.taken as usize;
@@ -179,8 +180,8 @@ impl Pool {
         (entries, from..from + len)
     }
 
-    /// Keeps the entries for which `keep` is true, in a list whose entries are all in one chunk.
-    /// Returns the number of removed entries. No branch depends on `keep`.
+    /// Removes the entries for which `keep` returns false. The list must have all its entries in
+    /// one chunk. Returns the number of removed entries. No branch depends on `keep`.
     #[inline]
     pub(super) fn compact(&mut self, list: &mut List, mut keep: impl FnMut(Entry) -> bool) -> usize {
         let (segment, place) = place(list.head);

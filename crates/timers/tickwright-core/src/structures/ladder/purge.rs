@@ -1,14 +1,14 @@
-//! Drops dead entries before there are too many of them, and bounds the memory of all entries.
+//! Drops dead entries when there are too many, and computes the bounds of the memory for entries.
 //!
-//! A purge passes through all lists, some entries at a time. It reads a list from its head, and
-//! appends the live entries to a second list, which then takes the place of the first.
+//! A purge reads all lists, a few entries per call. The purge reads a list from the list's head,
+//! and appends the live entries to a second list, which finally replaces the first list.
 
 use super::pool::{CHUNK, List};
 use super::record::Entry;
 use super::state::{Ladder, Purge};
 use crate::structure::{Handle, View};
 
-/// One call reads this many entries or a few more, and visits at most [`LISTS_AT_ONCE`] lists.
+/// One call reads this many entries, or a few more, in at most [`LISTS_AT_ONCE`] lists.
 const ENTRIES_AT_ONCE: usize = 32;
 const LISTS_AT_ONCE: usize = 64;
 
@@ -16,7 +16,7 @@ const LISTS_AT_ONCE: usize = 64;
 const CHUNKS_AT_ONCE: usize = 4;
 
 impl<P: Handle> Ladder<P> {
-    /// Drops some dead entries if there are many.
+    /// If many entries are dead, reads some entries and drops the dead entries among them.
     #[inline]
     pub(super) fn purge_if_many_are_dead(&mut self, nodes: &mut impl View<P, Self>) {
         if self.dead() > few_dead(self.live as usize) {
@@ -24,7 +24,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Reads some entries and drops the dead ones. A list that is being divided comes first.
+    /// Reads some entries and drops the dead entries among them. If a list is being divided, this
+    /// list is read first.
     #[inline(never)]
     pub(super) fn purge_some(&mut self, nodes: &mut impl View<P, Self>) {
         if self.split.is_on() {
@@ -87,7 +88,7 @@ impl<P: Handle> Ladder<P> {
         P::from_number(entry.slot()).is_some_and(|p| nodes.record_mut(p).keep_or_drop(entry))
     }
 
-    /// Unmarks the bucket of a list that the purge has read, if the list is now empty.
+    /// Marks the bucket of `list` as unoccupied if the purge has left the list empty.
     fn unmark_if_empty(&mut self, list: usize) {
         if self.lists[list].len == 0
             && let Some((rung, bucket)) = self.place_of(list)
@@ -96,10 +97,11 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Makes room for one more entry, although the memory for entries is used up.
+    /// Drops dead entries until there is room for one more entry, if the memory for entries is used
+    /// up now.
     #[cold]
     pub(super) fn purge_until_there_is_room(&mut self, nodes: &mut impl View<P, Self>) {
-        // Fewer timers are pending than the memory can hold entries, so some entries are dead.
+        // The memory has more entries than there are pending timers, so some entries are dead.
         while self.entries >= self.limit && self.dead() > 0 {
             self.purge_some(nodes);
         }
@@ -115,16 +117,16 @@ const fn few_dead(timers: usize) -> usize {
     timers / 4 + 8 + if more < 128 { more } else { 128 }
 }
 
-/// Returns the greatest number of entries for `timers` timers. The last summands count the entries
-/// that die while a purge reads.
+/// Returns the greatest number of entries for `timers` timers. The last summands are for the
+/// entries that become dead while a purge is running.
 pub(super) const fn most_entries(timers: usize) -> usize {
     timers + few_dead(timers) + timers / 16 + 2
 }
 
 /// Returns the greatest number of chunks for `entries` entries in `lists` lists. All chunks are
-/// full, except the last chunk of each list, of a purge, of the two parts of the list that is being
-/// divided, and of a list that is being read. In addition, entries might have been taken from the
-/// first chunk of one list per rung, and of the list that is being divided.
+/// full, with two exceptions. The last chunk can be partly filled in each list, in a purge's list,
+/// in the two parts of a list that is being divided, and in a list that is being read. The first
+/// chunk can be partly read in one list per rung, and in a list that is being divided.
 pub(super) fn most_chunks(entries: usize, lists: usize, rungs: usize) -> usize {
     let others = if rungs == 0 { 3 } else { 5 };
     entries.min(entries / CHUNK + lists + rungs + others) + 1

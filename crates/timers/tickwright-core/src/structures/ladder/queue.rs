@@ -28,7 +28,7 @@ impl<P: Handle> Ladder<P> {
         sequence
     }
 
-    /// Returns the tick that `next_wake` returns.
+    /// Returns the result of `next_wake`.
     #[inline]
     fn wake(&self) -> Option<Tick> {
         if self.live == 0 {
@@ -38,8 +38,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Inserts a timer that has just been armed for `expiry` into the run or into a bucket. The
-    /// ladder already counts the timer as pending. Returns whether it is the first timer of the
-    /// run.
+    /// caller has already counted the timer as pending.
     #[inline]
     fn place(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if u128::from(expiry) >= self.run_end {
@@ -49,7 +48,7 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// The part of [`place`](Self::place) for a tick before the run's end.
+    /// Handles the case of [`place`](Self::place) in which the tick is before the run's end.
     #[inline]
     fn place_in_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.run.len() < LONG && self.run.fits(expiry) {
@@ -58,7 +57,7 @@ impl<P: Handle> Ladder<P> {
         self.place_in_full_run(nodes, p, expiry, now);
     }
 
-    /// The part of [`place`](Self::place) for a tick at or after the run's end.
+    /// Handles the case of [`place`](Self::place) in which the tick is at or after the run's end.
     #[inline(never)]
     fn place_outside(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         if self.entries == 0 && self.extend_run(expiry, now) {
@@ -70,8 +69,8 @@ impl<P: Handle> Ladder<P> {
         self.file_again(nodes, p, false);
     }
 
-    /// Extends the run to later ticks, up to `expiry`, if it is short. All timers are in the run.
-    /// Returns whether the run now covers `expiry`.
+    /// If the run is short, extends the ticks of the run up to `expiry`. All timers must be in the
+    /// run. Returns whether the run now covers `expiry`.
     #[inline(never)]
     fn extend_run(&mut self, expiry: Tick, now: Tick) -> bool {
         let base = self.run.first().map_or(now, |(tick, _)| tick.min(now));
@@ -84,7 +83,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// The part of [`place`](Self::place) for a run that is full or begins at another tick.
+    /// Handles the case of [`place`](Self::place) in which the run is full or has no offset for the
+    /// tick.
     #[inline(never)]
     fn place_in_full_run(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) {
         loop {
@@ -100,8 +100,8 @@ impl<P: Handle> Ladder<P> {
                     self.give_back(nodes);
                 } else {
                     let cut = if is_wide { earliest + WINDOW + 1 } else { self.middle(expiry) };
-                    // If all timers are due at the tick of the arrival, they stay in the run before
-                    // the arrival.
+                    // If all timers of the run are due at the tick of the new timer, they stay in
+                    // the run, before the new timer.
                     let stays = last == first && cut == first;
                     let from = if stays && expiry == first { self.run.len() } else { self.run.before(cut) };
                     self.lower_end(nodes, (cut, from), now);
@@ -118,8 +118,9 @@ impl<P: Handle> Ladder<P> {
         self.run.insert(expiry, p.number());
     }
 
-    /// Returns the tick at which a long run is cut, so that equals stay together. If all timers are
-    /// due at one tick, the result is that tick for an arrival that is not later.
+    /// Returns the tick at which a long run is cut into two parts, so that timers of one tick stay
+    /// together. If all timers of the run are due at the same tick and `expiry` is not later, it
+    /// returns that tick.
     fn middle(&self, expiry: Tick) -> Tick {
         let tick = |index| self.run.get(index).map_or(expiry, |(tick, _)| tick);
         let (first, middle) = (tick(0), tick(self.run.len() / 2));
@@ -232,8 +233,8 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         self.live -= 1;
         if waits {
             self.purge_if_many_are_dead(nodes);
-            // If the run is empty, the wake-up might have been the tick of the removed timer's
-            // entry.
+            // If the run is empty, the last `next_wake` might have returned the tick of the removed
+            // timer's entry.
             return HeadChange::when(self.run.is_empty());
         }
         HeadChange::when(self.run.remove(p.number()) == Some(0))
@@ -243,7 +244,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     fn reschedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> HeadChange {
         let expiry = deadline.max(now);
         let record = nodes.record_mut(p);
-        // Fast path: the timer moves to a later tick, and its entry stays.
+        // Fast path: the timer moves to a later tick, and its entry stays in the old bucket.
         let placed = record.placed();
         if record.waits() && expiry > placed && expiry - placed <= u32::MAX.into() {
             record.stretch(expiry, self.next_sequence);
@@ -275,7 +276,7 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 
     #[inline]
     fn next_expiry(&self, nodes: &impl View<P, Self>) -> Option<Tick> {
-        // Fast path: the run has the head.
+        // Fast path: the head is in the run.
         match self.run.first() {
             Some((tick, _)) => Some(tick),
             None => self.earliest(nodes, 0).map(|p| nodes.record(p).expiry),
@@ -319,11 +320,11 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
     #[inline]
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         let due = self.due(nodes, now, budget)?;
-        // The timer's record stays as it is, because no entry is current for it.
+        // The timer's record need not change, because the timer has no current entry.
         self.run.drop_first();
         self.live -= 1;
         if self.run.is_empty() {
-            // The queue subtracts one for the timer itself.
+            // The queue subtracts one from the budget for the popped timer.
             *budget -= 1;
             self.refill(nodes, now, budget);
             *budget += 1;
@@ -385,7 +386,8 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
 }
 
 impl<P: Handle> Ladder<P> {
-    /// Gets memory for more timers. A queue that grows by one timer gets memory for several.
+    /// Allocates memory for more timers. If the queue grows by one timer, it allocates memory for
+    /// several.
     #[cold]
     fn grow(&mut self, len: usize, additional: usize) -> Result<(), Reject> {
         let total = len.checked_add(additional).filter(|&total| total <= SLOTS).ok_or(Reject::Full)?;

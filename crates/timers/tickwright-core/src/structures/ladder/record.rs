@@ -6,7 +6,8 @@ use crate::structure::{Handle, Record};
 /// The greatest number of slots: an entry has 24 bits for the number of a slot.
 pub(super) const SLOTS: usize = (1 << 24) - 1;
 
-/// The low half of a tick, the version of the slot when the entry was appended, and the slot.
+/// The low half of a tick, the number of a slot, and the version that the slot had when the entry
+/// was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Entry(u64);
@@ -36,33 +37,35 @@ impl Entry {
     }
 }
 
-/// The bits of a version, in an entry and in a record's marks.
+/// The mask of the version in an entry and in a record's `marks`.
 const VERSION: u32 = 0xff << 24;
 /// The lowest bit of a version.
 const NEXT_VERSION: u32 = 1 << 24;
-/// The mark of a slot in which a timer is pending, or was pending until a pop took it from the run.
-/// The mark matters only while the slot's current entry waits, and a timer in the run has no such
-/// entry.
+/// The mark of a slot in which a timer is pending. A pop from the run does not clear the mark: the
+/// mark is read only while the slot's current entry is in a bucket, and a timer in the run has no
+/// current entry.
 const LIVE: u32 = 1 << 16;
-/// The mark of a slot whose current entry is in a bucket. If the slot is vacant, its next timer can
-/// take the entry over.
+/// The mark of a slot whose current entry is in a bucket. If the slot is vacant, the next timer in
+/// the slot can take over the entry.
 const WAITS: u32 = 1 << 17;
 /// The mark of a slot that has used all versions while older entries of the slot were in buckets. A
 /// dead entry can then look like the current entry.
 const WRAPPED: u32 = 1 << 18;
-/// The bits that count the slot's entries. The greatest count also stands for all greater counts.
+/// The mask of the number of the slot's entries. The greatest value also stands for all greater
+/// numbers.
 const COUNT: u32 = 0xffff;
 
 /// The record of a slot.
 #[derive(Debug)]
 pub struct LadderRecord {
-    /// The tick at which the timer is due. A vacant slot keeps this tick while its entry waits.
+    /// The tick at which the timer is due. A vacant slot retains this tick while its current entry
+    /// is in a bucket.
     pub(super) expiry: Tick,
-    /// The arrival number of a pending timer. For a vacant slot: the next vacant slot.
+    /// The arrival number of a pending timer, or, in a vacant slot, the next vacant slot.
     pub(super) sequence: u64,
-    /// The low half of the tick of the current entry, which is less than 2^32 before `expiry`.
+    /// The low half of the current entry's tick. This tick is less than 2^32 ticks before `expiry`.
     placed: u32,
-    /// Version, marks and count of entries.
+    /// The version, the marks and the number of entries of the slot.
     marks: u32,
 }
 
@@ -117,7 +120,7 @@ impl LadderRecord {
         self.marks & WRAPPED != 0
     }
 
-    /// Returns whether the timer is due later than the tick of its entry.
+    /// Returns whether the timer was moved, so that it is due after the tick of its entry.
     #[inline]
     pub(super) const fn is_moved(&self) -> bool {
         self.expiry as u32 != self.placed
@@ -129,7 +132,7 @@ impl LadderRecord {
         self.expiry.wrapping_sub((self.expiry as u32).wrapping_sub(self.placed) as Tick)
     }
 
-    /// Makes the slot hold a timer that is due at `expiry`. It has no current entry yet.
+    /// Makes the slot hold a timer that is due at `expiry` and has no current entry yet.
     #[inline]
     pub(super) fn arm(&mut self, expiry: Tick, sequence: u64) {
         self.expiry = expiry;
@@ -138,8 +141,8 @@ impl LadderRecord {
         self.marks = self.marks & !WAITS | LIVE;
     }
 
-    /// Changes the expiry of the timer, whose current entry stays. The entry must not be later than
-    /// `expiry`.
+    /// Changes the expiry of the timer without a change of its current entry. The entry must not be
+    /// later than `expiry`.
     #[inline]
     pub(super) fn stretch(&mut self, expiry: Tick, sequence: u64) {
         self.expiry = expiry;
@@ -147,7 +150,7 @@ impl LadderRecord {
         self.marks |= LIVE;
     }
 
-    /// Records that the timer has left. Its entry, if it has one, is now dead.
+    /// Records that the timer has left. If the timer has an entry, the entry is now dead.
     #[inline]
     pub(super) fn leave(&mut self) {
         self.marks &= !LIVE;
@@ -179,14 +182,15 @@ impl LadderRecord {
         self.marks & (VERSION | WAITS) == entry.version() | WAITS
     }
 
-    /// Returns whether the entry belongs to a pending timer, or is dead and looks as if it did.
+    /// Returns whether the entry belongs to a pending timer, or is dead and looks like the entry of
+    /// a pending timer.
     #[inline]
     pub(super) const fn is_alive(&self, entry: Entry) -> bool {
         self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS | LIVE
     }
 
-    /// Makes the slot, which has no entry, hold a timer that is due at `expiry`. Returns the new
-    /// entry.
+    /// Makes the slot hold a timer that is due at `expiry`, and returns the timer's new entry. The
+    /// slot must have no entry.
     #[inline]
     pub(super) fn arm_with_entry(&mut self, expiry: Tick, sequence: u64, slot: u32) -> Entry {
         debug_assert!(!self.has_entries());
@@ -197,8 +201,8 @@ impl LadderRecord {
         Entry::new(self.placed, self.marks, slot)
     }
 
-    /// Takes `entry` as the current entry, if it is current, is the slot's only entry, and is for
-    /// the timer's expiry. Returns whether `entry` was taken.
+    /// Does what [`take_entry`](Self::take_entry) does, if `entry` is current, is the slot's only
+    /// entry, and is for the timer's expiry. Returns whether this is the case.
     #[inline]
     pub(super) fn take_only_entry(&mut self, entry: Entry) -> bool {
         let takes = self.marks == entry.version() | LIVE | WAITS | 1 && !self.is_moved();
@@ -215,10 +219,10 @@ impl LadderRecord {
         self.drop_entry();
     }
 
-    /// Returns whether the entry belongs to a pending timer, or looks as if it did: its tick and
-    /// its version match. If the entry is dead, it has been taken out of its bucket, and the slot
-    /// forgets it. The only jump is for wrapped versions, so that the time does not depend on which
-    /// entries are dead.
+    /// Returns whether the tick and the version of the entry match the record of a pending timer.
+    /// If the tick or the version does not match, the entry is dead, and the slot no longer counts
+    /// the entry; the caller removes the entry from its bucket. The only jump is for wrapped
+    /// versions, so that the time does not depend on which entries are dead.
     #[inline]
     pub(super) fn keep_or_drop(&mut self, entry: Entry) -> bool {
         let of_vacant = self.marks & (VERSION | WAITS | LIVE) == entry.version() | WAITS;
@@ -244,7 +248,7 @@ impl LadderRecord {
     #[inline]
     fn drop_entry(&mut self) {
         let count = self.marks & COUNT;
-        // A retired slot has forgotten its entries.
+        // A retired slot no longer counts its entries.
         if count != COUNT && count > 0 {
             self.marks -= 1;
         }
@@ -253,8 +257,8 @@ impl LadderRecord {
         }
     }
 
-    /// Clears the mark of wrapped versions if no entry but the current entry is left: then no dead
-    /// entry can look current.
+    /// Clears the mark [`WRAPPED`] if the slot has no entry except the current entry, because then
+    /// no dead entry can look like the current entry.
     #[cold]
     fn forget_wrap(&mut self) {
         if self.marks & COUNT <= self.marks / WAITS % 2 {

@@ -1,5 +1,5 @@
-//! Fills the run, when it is empty, with the earliest timers of all buckets, also at the end of the
-//! pop that empties it. An insert can divide a long top here.
+//! Fills an empty run with the earliest timers of all buckets. A pop that empties the run does this
+//! before it returns. This file also divides a long top during an insert.
 //!
 //! ```text
 //!   the first bucket has        it
@@ -16,14 +16,14 @@ use super::state::{Ladder, Split};
 use crate::contract::Tick;
 use crate::structure::{Handle, View};
 
-/// If the top has at most this many entries, they are sorted into the run.
+/// If the top has at most this many entries, they are sorted directly into the run.
 pub(super) const DIRECT: usize = 24;
 
-/// When the top has this many entries and there is no rung, an insert divides them. Otherwise the
-/// first pop after a million inserts would have to divide a million entries.
+/// When the top has this many entries and there is no rung, an insert divides the top. Without this
+/// rule, the first pop after a million inserts would have to divide a million entries.
 pub(super) const MANY: usize = 1024;
 
-/// Short buckets are sorted together while they have fewer entries than this.
+/// Consecutive short buckets are sorted together until they have this many entries.
 const GOAL: usize = 20;
 
 /// The greatest number of buckets that are sorted together.
@@ -32,57 +32,59 @@ const TOGETHER: usize = 12;
 /// Only buckets of fewer than `1 << SHORT` ticks are sorted together.
 const SHORT: u32 = 20;
 
-/// A list is divided so that a bucket gets between half this number of entries and this number. The
-/// top, whose early ticks have more timers than its late ones, gets shorter buckets.
+/// A list is divided so that a bucket gets on average this many entries, or down to half as many.
+/// The top is divided into shorter buckets, because its early ticks have more timers than its late
+/// ticks.
 const PER_BUCKET: usize = 16;
 const PER_TOP_BUCKET: usize = 4;
 
-/// A mixed list of one tick with up to this many entries is not divided: the run takes the earliest
-/// arrivals from it.
+/// A mixed list of one tick with up to this many entries is not divided: its earliest arrivals move
+/// into the run.
 const READ_AT_ONCE: usize = 256;
 
-/// The number of timers that the run takes from a long list that cannot be divided.
+/// The number of timers that move into the run at once from a long list that cannot be divided.
 const EARLIEST: usize = 48;
 
-/// Returns the number of bits of a bucket's index in a rung at this depth, for at least `buckets`
-/// buckets.
+/// Returns how many bits the index of a bucket needs in a rung at this depth, if the rung is to
+/// have at least `buckets` buckets.
 fn buckets_for(buckets: usize, depth: usize) -> u32 {
     bits_of(buckets.next_power_of_two() as u64 - 1).clamp(least_bits(depth), bits(depth))
 }
 
-/// The ticks that are taken from a list.
+/// The ticks whose timers are taken from a list.
 #[derive(Clone, Copy)]
 struct Range {
     first: Tick,
     last: Tick,
     /// The last tick of the list.
     outer: Tick,
-    /// The bound of a rung that divides arrival numbers, otherwise 0.
+    /// The `bound` of the rung if the rung divides arrival numbers, otherwise 0.
     bound: u64,
-    /// Timers of the last tick with this or a later arrival number stay in the list.
+    /// Timers of the last tick whose arrival number is `until` or greater stay in the list.
     until: u64,
 }
 
 impl Range {
-    /// Takes all timers of a list with these ticks.
+    /// Returns the range that takes all timers of a list with these ticks.
     const fn all((first, last): (Tick, Tick), bound: u64) -> Self {
         Self { first, last, outer: last, bound, until: u64::MAX }
     }
 
-    /// Returns whether only the tick of a timer decides whether the timer is taken.
+    /// Returns whether the tick of a timer is enough to decide whether the timer is taken.
     const fn is_of_ticks(&self) -> bool {
         self.bound == 0 && self.until == u64::MAX
     }
 }
 
 impl<P: Handle> Ladder<P> {
-    /// Fills the run, which is empty, if a timer is pending and the budget suffices.
+    /// Fills the run, which must be empty, if a timer is pending and the budget suffices.
     #[inline(never)]
     pub(super) fn refill(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) {
         while self.run.is_empty() && self.live > 0 && *budget > 0 && self.step(nodes, now, budget) {}
     }
 
-    /// Does one step of a refill. Returns false if there is nothing to do for now.
+    /// Does one step of a refill. Returns false if no further step is possible or needed in this
+    /// call.
     fn step(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> bool {
         if self.split.is_on() {
             *budget -= self.split_chunk(nodes, *budget);
@@ -103,7 +105,8 @@ impl<P: Handle> Ladder<P> {
         if len <= SORTED {
             return self.enter_short(nodes, (last, bucket), range, budget);
         }
-        // Arrivals before a bucket ahead of the clock can need a separate rung.
+        // This bucket is after the clock's tick. The last free rungs are not used for it, because
+        // timers that arrive for ticks before the bucket can need a rung.
         if first > now && last >= AHEAD - 1 {
             return false;
         }
@@ -127,7 +130,8 @@ impl<P: Handle> Ladder<P> {
             self.divide((rest, behind), (range.first, range.last), (shift, divide), pauses.then_some(now));
             return true;
         }
-        // Arrivals for the tick go to the bucket, after the timers that are being divided.
+        // Timers that arrive for this tick enter the bucket, after the timers that are being
+        // divided.
         let (base, key_bits, bound) = if range.bound > 0 {
             rung.next = bucket + 1;
             (rung.base.wrapping_add((bucket as u64) << shift), shift, range.bound)
@@ -143,9 +147,10 @@ impl<P: Handle> Ladder<P> {
 
     /// Begins to divide a list with these ticks into the buckets of a new rung.
     ///
-    /// If the division pauses at the time `now` because the budget is used up, arrivals for `now`
-    /// must not make the list longer from rung to rung. The tick `now` therefore gets a separate
-    /// rung, between the rung of earlier ticks and the rung of later ticks.
+    /// If the division pauses at the time `now` because the budget is used up, timers that arrive
+    /// for `now` must not enter a list that is divided again in each further rung. The tick `now`
+    /// therefore gets a separate rung, between the rung of earlier ticks and the rung of later
+    /// ticks.
     fn divide(
         &mut self,
         (rest, behind): (List, List),
@@ -188,8 +193,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Divides the whole top into the first rung, if the division need not read records. The run
-    /// keeps its timers.
+    /// Divides the whole top into the first rung, if this is possible without reading records. The
+    /// run does not change.
     #[inline(never)]
     pub(super) fn divide_top(&mut self, nodes: &mut impl View<P, Self>) {
         let ticks = self.top_last - self.top_first;
@@ -206,7 +211,7 @@ impl<P: Handle> Ladder<P> {
         let (first, last) = (self.top_first, self.top_last);
         let key_bits = bits_of(last - first);
         let divide = buckets_for(len / PER_TOP_BUCKET, 0);
-        // The rung ends at the end of a bucket.
+        // The end of the rung is also the end of a bucket.
         let bucket = 1_u128 << key_bits.saturating_sub(divide);
         let end = u128::from(first) + (u128::from(last - first) / bucket + 1) * bucket;
         let last = (end.min(1 << 64) - 1) as Tick;
@@ -265,7 +270,8 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Takes the first timers of a bucket that has one tick and is in order.
+    /// Moves the first timers of a bucket into the run. All timers of the bucket are due at one
+    /// tick, and are in order.
     fn stream(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -295,9 +301,9 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Takes the timers that are due within `WINDOW` ticks of the first timer. The other timers
-    /// stay in the list. If the list is long, or longer than the budget, the call reads all entries
-    /// and takes only the earliest timers.
+    /// Moves the timers that are due within `WINDOW` ticks of the first timer into the run. The
+    /// other timers stay in the list. If the list is long, or longer than the budget, the call
+    /// reads all entries and moves only the earliest timers.
     fn take_window(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -327,8 +333,9 @@ impl<P: Handle> Ladder<P> {
         true
     }
 
-    /// Narrows the range to the earliest timers of two lists, at most `most` of them. If the first
-    /// tick has more than `most` timers, the range keeps those that arrived first.
+    /// Narrows the range to at most `most` timers: the earliest timers of the two lists. If the
+    /// first tick has more than `most` timers, the range contains those of its timers that arrived
+    /// first.
     fn cut(&self, nodes: &impl View<P, Self>, lists: (&List, &List), range: &mut Range, most: usize) {
         let mut keys = [(Tick::MAX, u64::MAX); 2 * SORTED];
         let mut len = 0;
@@ -360,8 +367,8 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Returns the tick and the timer of an entry in a list with these ticks, if the entry is
-    /// alive.
+    /// Returns the tick and the timer of an entry, if the entry is alive. The list of the entry has
+    /// the given ticks.
     #[inline]
     pub(super) fn alive(
         &self,
@@ -377,9 +384,9 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Reads up to `most` entries of a list, and adds their timers to the batch. Dead entries are
-    /// dropped, timers that have moved out of the range are filed again, and timers after the range
-    /// are appended to the list at `stay`. Returns whether equals might be out of order because a
-    /// timer was moved within the range.
+    /// dropped, timers that have moved out of the list's ticks are filed again, and timers after
+    /// the range are appended to the list at `stay`. Returns whether timers of equal ticks might be
+    /// out of order, because a timer was moved within the range.
     #[inline]
     fn gather(
         &mut self,
@@ -389,8 +396,8 @@ impl<P: Handle> Ladder<P> {
         range: Range,
         stay: usize,
     ) -> bool {
-        // If more than the tick of a timer decides, `ticks` is 0, so that no timer takes the fast
-        // path.
+        // If the tick of a timer does not suffice to decide, `ticks` is 0, so that no timer takes
+        // the fast path.
         let ticks = if range.is_of_ticks() { (range.last - range.first).saturating_add(1) } else { 0 };
         let big = self.is_big();
         let mut mixed = false;
@@ -418,8 +425,8 @@ impl<P: Handle> Ladder<P> {
         mixed
     }
 
-    /// The rare part of [`gather`](Self::gather): for a dead entry, for a timer that was moved, has
-    /// other entries or stays in the list, and for a timer of a rung that divides arrivals.
+    /// Handles the rare cases of [`gather`](Self::gather): the entry is dead; or the timer was
+    /// moved, has other entries, stays in the list, or is in a rung that divides arrivals.
     #[inline(never)]
     fn gather_other(
         &mut self,
@@ -451,13 +458,13 @@ impl<P: Handle> Ladder<P> {
             self.batch.push((record.expiry - range.first) as u32, entry.slot());
             return is_moved;
         }
-        // Later arrivals can already be in that bucket.
+        // Timers that arrived later can already be in that bucket.
         self.file_again(nodes, p, true);
         false
     }
 
-    /// Makes the slot of a dead entry forget the entry, which has already been subtracted from
-    /// `entries`.
+    /// Updates the slot of a dead entry, so that the slot no longer counts the entry. The caller
+    /// has already subtracted the entry from `entries`.
     pub(super) fn drop_dead(&mut self, nodes: &mut impl View<P, Self>, entry: Entry) {
         if let Some(p) = P::from_number(entry.slot()) {
             nodes.record_mut(p).drop_dead(entry);
@@ -502,8 +509,8 @@ impl<P: Handle> Ladder<P> {
         len
     }
 
-    /// Moves an entry into the bucket that its record determines, in the rung at `at` or a later
-    /// rung.
+    /// Moves an entry into the bucket that the slot's record determines, in the rung at `at` or a
+    /// later rung.
     fn split_by_record(&mut self, nodes: &mut impl View<P, Self>, entry: Entry, at: usize, mixed: bool) {
         let Some((placed, p)) = self.alive(nodes, entry, (self.split.first, self.split.last)) else {
             self.entries -= 1;

@@ -5,24 +5,24 @@
 //!   slots             | - - | 4  9  1 ..  8 |
 //!                       out   head           end
 //! ```
-//! An insert passes over blocks of four or eight cells from the end to the head. Each cell gets the
-//! value of the cell before it, gets the arrival, or stays the same, and no branch depends on the
-//! arrival's place. The cells before the head are not greater than an arrival's offset, and the
-//! cells after the end are greater.
+//! An insert processes blocks of four or eight cells, from the end to the head. Each cell gets the
+//! value of the cell before it, gets the new timer, or stays the same, and no branch depends on the
+//! place of the new timer. The new timer's offset is at least as great as the cells before the
+//! head, and less than the cells after the end.
 
 use crate::contract::Tick;
 
 /// The number of cells in a block.
 const BLOCK: usize = if cfg!(target_feature = "avx2") { 8 } else { 4 };
 
-/// The number of cells for timers.
+/// The number of cells that can hold timers.
 const CELLS: usize = 256;
 
-/// The number of cells in an array, including one block before and one block after the cells for
-/// timers.
+/// The number of cells in each array: the cells that can hold timers, one block before them, and
+/// one block after them.
 const ALL: usize = CELLS + 2 * BLOCK;
 
-/// The first cell for timers.
+/// The first cell that can hold a timer.
 const FIRST: u8 = BLOCK as u8;
 
 /// The offset of a cell after the end.
@@ -37,32 +37,33 @@ pub(super) const SORTED: usize = 64;
 /// Offsets below this limit are sorted by rank.
 const RANKED: u32 = 1 << 24;
 
-/// The number of timers that are compared with all others at once.
+/// The number of keys with which one step of the sort compares a key.
 const LANES: usize = if cfg!(target_feature = "avx2") { 32 } else { 16 };
 
 #[derive(Debug)]
 pub(super) struct Run {
     /// The tick of offset 0.
     pub(super) base: Tick,
-    /// Every value of these two is the index of a cell, so no access can be out of range.
+    /// `head` and `end` are of type `u8`, and every `u8` is the index of a cell, so no access with
+    /// them is out of range.
     head: u8,
     end: u8,
     pub(super) offsets: [i32; ALL],
     pub(super) slots: [i32; ALL],
 }
 
-/// Timers that are to be sorted, in the order of their arrival.
+/// The timers that are to be sorted, in the order of their arrival.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Offset and index, for timers that are sorted by rank. The keys after the last timer are
-    /// unused.
+    /// The offset and the index of each timer, if the timers are sorted by rank. The keys after the
+    /// last timer are unused.
     keys: [i32; SORTED + LANES],
     offsets: [u32; SORTED],
     slots: [i32; SORTED],
     len: usize,
 }
 
-/// The bits of an index in a key.
+/// The number of bits of an index in a key.
 const INDEX_BITS: u32 = 7;
 
 impl Batch {
@@ -79,7 +80,8 @@ impl Batch {
     pub(super) fn push(&mut self, offset: u32, slot: u32) {
         debug_assert!(self.len < SORTED);
         let at = self.len % SORTED;
-        // The index makes keys unique, and keeps equals in order.
+        // The index makes the keys unique, and gives timers of equal offset the order of their
+        // indices.
         self.keys[at] = (offset << INDEX_BITS) as i32 | at as i32;
         self.offsets[at] = offset;
         self.slots[at] = slot as i32;
@@ -125,7 +127,7 @@ impl Run {
         if self.is_empty() { None } else { Some(self.at(self.head)) }
     }
 
-    /// Returns the tick and the slot of the timer with this index.
+    /// Returns the tick and the slot of the timer at `index`, counted from the first timer.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
         if index < self.len() { Some(self.at(self.head + index as u8)) } else { None }
@@ -152,7 +154,7 @@ impl Run {
         self.head += 1;
     }
 
-    /// Empties the run, for ticks from `base` on.
+    /// Empties the run, and makes `base` its first possible tick.
     #[inline]
     pub(super) fn restart(&mut self, base: Tick) {
         self.base = base;
@@ -169,8 +171,8 @@ impl Run {
         }
     }
 
-    /// Moves the timers to the first cells, and the base to a tick that is not later than any
-    /// timer.
+    /// Moves the timers to the first cells, and changes the base to `base`, which must not be later
+    /// than any timer.
     pub(super) fn rebase(&mut self, base: Tick) {
         let by = self.base.wrapping_sub(base) as i32;
         let (head, len) = (usize::from(self.head), self.len());
@@ -184,13 +186,14 @@ impl Run {
         self.pad();
     }
 
-    /// Returns whether an arrival at `tick` fits: there is a free cell, and `tick` has an offset.
+    /// Returns whether a timer for `tick` fits into the run: there is a free cell, and `tick` has
+    /// an offset.
     #[inline]
     pub(super) fn fits(&self, tick: Tick) -> bool {
         self.end < u8::MAX && tick >= self.base && tick - self.base <= WINDOW
     }
 
-    /// Inserts an arrival that fits, after its equals.
+    /// Inserts a timer, which must fit, after the timers of the same tick.
     #[inline]
     pub(super) fn insert(&mut self, tick: Tick, slot: u32) {
         let offset = tick.wrapping_sub(self.base) as i32;
@@ -209,7 +212,7 @@ impl Run {
         self.end += 1;
     }
 
-    /// Removes the timer of a slot. Returns the timer's former index.
+    /// Removes the timer of `slot`. Returns the index that the timer had.
     pub(super) fn remove(&mut self, slot: u32) -> Option<usize> {
         let (head, end) = (usize::from(self.head), usize::from(self.end));
         let index = self.slots.get(head..end)?.iter().position(|&other| other == slot as i32)?;
@@ -242,8 +245,8 @@ impl Run {
         self.iter().take_while(|&(other, _)| other < tick).count()
     }
 
-    /// Fills the run, which is empty, with a batch. Offsets count from `base`, and are at most
-    /// `width`.
+    /// Fills the run, which must be empty, with a batch. The offsets in the batch count from
+    /// `base`, and are at most `width`.
     #[inline]
     pub(super) fn fill(&mut self, base: Tick, width: Tick, batch: &mut Batch) {
         let len = batch.len.min(SORTED);
@@ -269,7 +272,8 @@ impl Run {
         self.pad();
     }
 
-    /// Sorts without a branch on an offset: the rank of a timer is the number of smaller keys.
+    /// Sorts without a branch that depends on an offset: the rank of a timer is the number of
+    /// smaller keys.
     fn fill_by_rank(&mut self, batch: &mut Batch, len: usize) {
         if let Some(behind) = batch.keys[len..].first_chunk_mut::<LANES>() {
             *behind = [UNUSED; LANES];
@@ -293,7 +297,7 @@ impl Run {
         }
     }
 
-    /// Sorts equal ticks by arrival.
+    /// Sorts the timers of each tick by arrival.
     pub(super) fn sort_equals(&mut self, arrival: impl Fn(u32) -> u64) {
         let head = usize::from(self.head);
         for at in head + 1..self.end.into() {
@@ -303,7 +307,8 @@ impl Run {
             }
             let this = arrival(slot as u32);
             let mut free = at;
-            // Invariant: the timers after the free cell have later arrivals.
+            // Invariant: the timers after the free cell arrived later than the timer that is being
+            // moved.
             while free > head
                 && self.offsets[free - 1] == offset
                 && arrival(self.slots[free - 1] as u32) > this
@@ -315,7 +320,8 @@ impl Run {
         }
     }
 
-    /// Returns whether the cells around the timers hold what an insert needs.
+    /// Returns whether the cells before and after the timers have the values that an insert relies
+    /// on.
     pub(super) fn is_padded(&self) -> bool {
         let (head, end) = (usize::from(self.head), usize::from(self.end));
         let (before, from) = self.offsets.split_at(head);
@@ -328,21 +334,21 @@ impl Run {
     }
 }
 
-/// Returns all bits if `a < b`, otherwise none. The compiler computes several masks at once,
-/// whereas for a condition it would generate a jump.
+/// Returns a mask of all bits if `a < b`, otherwise 0. The compiler can compute several masks at
+/// once, whereas it would generate a jump for a condition.
 #[inline(always)]
 fn is_less(a: i32, b: i32) -> i32 {
     -i32::from(a < b)
 }
 
-/// Returns the first number if the mask has all bits, or the second if the mask has none.
+/// Returns `first` if the mask has all bits, or `second` if the mask is 0.
 #[inline(always)]
 const fn choose(mask: i32, first: i32, second: i32) -> i32 {
     first & mask | second & !mask
 }
 
-/// In the block at `at + BLOCK`, moves the cells that are later than the arrival up by one cell.
-/// Writes the arrival to its place, if this place is in the block.
+/// In the block at `at + BLOCK`, moves the cells that are later than the new timer up by one cell.
+/// Writes the new timer to its place, if this place is in the block.
 #[inline(always)]
 fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offset: i32, slot: i32) {
     let mut before = [0; BLOCK];
@@ -353,8 +359,8 @@ fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offs
     cells.copy_from_slice(&offsets[at + BLOCK..at + 2 * BLOCK]);
     slots_before.copy_from_slice(&slots[at + BLOCK - 1..at + 2 * BLOCK - 1]);
     slots_here.copy_from_slice(&slots[at + BLOCK..at + 2 * BLOCK]);
-    // The compiler must not see that a cell and the one before the next cell are compared with the
-    // same number: it would compute one mask out of the other, lane by lane.
+    // The two masks compare neighboring cells with the same number. If the compiler saw this, it
+    // would compute one mask from the other, lane by lane, which is slower.
     let next = offset.wrapping_add(1);
     for i in 0..BLOCK {
         let (moves, stays) = (is_less(offset, before[i]), is_less(cells[i], next));

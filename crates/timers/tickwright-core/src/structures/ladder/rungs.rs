@@ -1,19 +1,20 @@
-//! A rung: the ticks or arrival numbers of its buckets. The lists of all buckets lie in one array.
-//! The numbers of rungs and buckets are here too.
+//! A rung: the ticks or arrival numbers of its buckets. This file also defines how many rungs and
+//! buckets there are. The lists of all buckets are in one array.
 
 use crate::contract::Tick;
 
-/// The greatest number of rungs. At most `AHEAD` rungs divide ticks ahead of the clock, and one
-/// more rung is for timers that arrive before those ticks. Each further rung except the first two
-/// divides by 32: 12 rungs lead to a single tick, and 13 more lead to a single arrival number.
-/// Three rungs are for the clock's tick, which can have a separate rung, and for arrivals after
-/// this tick.
+/// The greatest number of rungs. At most `AHEAD` rungs divide ticks after the clock, and one more
+/// rung is for timers that arrive for earlier ticks than these. Each further rung except the first
+/// two divides by 32, so 12 rungs divide down to a single tick, and 13 more rungs down to a single
+/// arrival number. The last three rungs are for the clock's tick, which can have a separate rung,
+/// and for timers that arrive for later ticks.
 const RUNGS: usize = AHEAD + 1 + 12 + 13 + 3;
 
-/// A long bucket ahead of the clock is divided while there are fewer rungs than this.
+/// A long bucket after the clock's tick is divided only while there are fewer rungs than this.
 pub(super) const AHEAD: usize = 7;
 
-/// The first rungs have up to `1 << WIDE` buckets, the others up to `1 << NARROW`.
+/// The number of rungs that have up to `1 << WIDE` buckets. The rungs after them have up to
+/// `1 << NARROW` buckets.
 const WIDE_RUNGS: usize = 2;
 const WIDE: u32 = 8;
 const NARROW: u32 = 5;
@@ -24,17 +25,19 @@ pub(super) const TOP: usize = 0;
 /// The greatest number of lists, which is enough for all rungs.
 const LISTS: usize = 1 + (WIDE_RUNGS << WIDE) + ((RUNGS - WIDE_RUNGS) << NARROW);
 
-/// The greatest number of timers that need no rungs, because all their entries fit into a batch.
+/// Up to this many timers need no rungs, because all their entries fit into a batch.
 const FEW: usize = 36;
 
-/// The number of lists that a division leaves for the rung of earlier arrivals.
+/// The number of lists that a division leaves free for a rung of timers that arrive later for
+/// earlier ticks.
 pub(super) const SPARE: usize = 4;
 
 /// The greatest number of rungs that one division adds.
 pub(super) const MOST_PUSHED: usize = 3;
 
-/// Returns the number of lists and the number of rungs for a queue of `timers` timers. If these are
-/// used up, the run takes the earliest timers of a long bucket instead of dividing it.
+/// Returns the number of lists and the number of rungs for a queue of `timers` timers. When the
+/// lists or rungs are used up, a long bucket is not divided, and only its earliest timers move into
+/// the run.
 pub(super) fn sizes(timers: usize) -> (usize, usize) {
     let lists = (12 + timers / 4).min(LISTS);
     match timers {
@@ -49,25 +52,26 @@ pub(super) const fn bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { WIDE } else { NARROW }
 }
 
-/// Returns the least number of bits of a bucket's index in the rung at `depth`. Deeper rungs use
-/// all bits, because the number of rungs is limited.
+/// Returns the least number of bits of a bucket's index in the rung at `depth`. Rungs after the
+/// first [`WIDE_RUNGS`] rungs use the greatest number of bits, because the number of rungs is
+/// limited.
 pub(super) const fn least_bits(depth: usize) -> u32 {
     if depth < WIDE_RUNGS { 3 } else { NARROW }
 }
 
-/// Returns the number of bits that a number needs.
+/// Returns the number of bits that `number` needs.
 pub(super) const fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 
-/// The keys that a rung divides, and its buckets.
+/// The ticks or arrival numbers that a rung divides, and the rung's buckets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rung {
     /// The first tick, or the first arrival number, of bucket 0.
     pub(super) base: u64,
     /// The binary logarithm of the number of ticks or arrival numbers in a bucket.
     pub(super) shift: u32,
-    /// The buckets before this one are empty.
+    /// The buckets before bucket `next` are empty.
     pub(super) next: usize,
     /// The index of the list of bucket 0.
     pub(super) first: usize,
@@ -75,11 +79,11 @@ pub(super) struct Rung {
     pub(super) mask: usize,
     /// The first tick of the rung.
     pub(super) start: Tick,
-    /// The tick after the last. A rung that divides arrivals has only timers for `start`; its end
-    /// is `start`, so that no arrival enters it.
+    /// The tick after the last tick of the rung. A rung that divides arrivals has only timers for
+    /// `start`. For such a rung, `end` is also `start`, so that no new timer enters the rung.
     pub(super) end: u128,
-    /// If the rung divides the arrivals of one tick: the first arrival number that does not belong
-    /// here. Otherwise 0.
+    /// If the rung divides the arrivals of one tick, the least arrival number that is too great for
+    /// the rung. Otherwise 0.
     pub(super) bound: u64,
     map: [u64; 4],
 }

@@ -1,4 +1,4 @@
-//! Queries that change nothing: the head, the timer after it, every timer.
+//! Queries: the head, the timer that leaves after the head, and a visit of every timer.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::structure::{Handle, View};
 /// A list and its ticks.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The index of the list; `None` for the list that is being divided.
+    /// The index of the list, or `None` for the list that is being divided.
     pub(super) list: Option<usize>,
     pub(super) first: Tick,
     pub(super) last: Tick,
@@ -20,7 +20,7 @@ pub(super) struct Place {
 
 impl<P: Handle> Ladder<P> {
     /// Iterates over the lists that can have entries: first the list that is being divided, and
-    /// then the other lists, the earliest first.
+    /// then the other lists by increasing ticks.
     pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
         let split = self.split.is_on().then_some(Place {
             list: None,
@@ -39,7 +39,7 @@ impl<P: Handle> Ladder<P> {
         split.into_iter().chain(buckets).chain((!self.lists.is_empty()).then_some(top))
     }
 
-    /// Iterates over all entries of a place, in the order of their appends.
+    /// Iterates over all entries of a place, in the order in which they were appended.
     pub(super) fn entries_of(&self, place: Place) -> impl Iterator<Item = Entry> + '_ {
         let nothing = &List::EMPTY;
         let (first, second) = match place.list {
@@ -50,7 +50,7 @@ impl<P: Handle> Ladder<P> {
         self.pool.iter(first).chain(self.pool.iter(second))
     }
 
-    /// Returns whether the equals of a place are in the order of their arrival.
+    /// Returns whether the timers of each tick in a place are in the order of their arrival.
     pub(super) fn is_in_order(&self, place: Place) -> bool {
         match place.list {
             None => !self.split.rest.mixed,
@@ -69,7 +69,8 @@ impl<P: Handle> Ladder<P> {
             if found[wanted].is_some_and(|(tick, ..)| tick < place.first) {
                 break;
             }
-            // In a list of one tick that is in order, later entries belong to later arrivals.
+            // If all entries of a list have the same tick and are in order, each entry arrived
+            // later than the entries before it.
             let one_tick = place.first == place.last && self.is_in_order(place);
             let mut seen = 0;
             for entry in self.entries_of(place) {
@@ -93,7 +94,7 @@ impl<P: Handle> Ladder<P> {
         found[wanted].map(|(.., p)| p)
     }
 
-    /// Iterates over the timers of all entries that are alive.
+    /// Iterates over the timers of all live entries.
     fn in_lists(&self, nodes: &impl View<P, Self>) -> impl Iterator<Item = P> {
         self.places().flat_map(move |place| {
             let ticks = (place.first, place.last);
@@ -107,7 +108,7 @@ impl<P: Handle> Ladder<P> {
         if self.in_lists(nodes).count() + self.run.len() == self.live as usize {
             return self.in_lists(nodes).for_each(visit);
         }
-        // In rare cases, versions were used again, and a dead entry looks like a current entry.
+        // In rare cases a slot has used all versions, and a dead entry looks like a current entry.
         let mut seen: Vec<u32> = self.in_lists(nodes).map(Handle::number).collect();
         seen.sort_unstable();
         seen.dedup();

@@ -1,4 +1,4 @@
-//! The state of a ladder, and how an entry finds its bucket.
+//! The state of a ladder, and the functions that find the bucket for a tick.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -10,19 +10,21 @@ use super::rungs::{MOST_PUSHED, Rung, SPARE, TOP, bits, bits_of};
 use crate::contract::Tick;
 use crate::structure::{Handle, View};
 
-/// The greatest number of timers in a run that an arrival can enter.
+/// A new timer enters the run directly, or extends its ticks, only while the run has fewer timers
+/// than this.
 pub(super) const LONG: usize = 48;
 
-/// With more slots than this, records are prefetched.
+/// If there are more slots than this, records are prefetched.
 const CACHED: usize = 1 << 14;
 
 /// A list whose entries move into the buckets of a rung.
 #[derive(Debug)]
 pub(super) struct Split {
-    /// The entries that have not been moved yet. The entries of `behind` follow those of `rest`.
+    /// The entries that have not been moved yet: first the entries of `rest`, then the entries of
+    /// `behind`.
     pub(super) rest: List,
     pub(super) behind: List,
-    /// The first of the rungs that get the entries, or [`NO_RUNG`] without entries.
+    /// The first of the rungs that get the entries, or [`NO_RUNG`] if there are no entries.
     pub(super) rung: usize,
     /// The first and the last tick of the list.
     pub(super) first: Tick,
@@ -31,7 +33,7 @@ pub(super) struct Split {
     pub(super) reads_records: bool,
 }
 
-/// An index that no rung has.
+/// Stands for "no rung" in [`Split::rung`].
 const NO_RUNG: usize = usize::MAX;
 
 impl Split {
@@ -49,7 +51,7 @@ impl Split {
         self.rest.len > 0
     }
 
-    /// Changes `rest`.
+    /// Replaces `rest`. If no entries are left, also sets `rung` to [`NO_RUNG`].
     #[inline]
     pub(super) fn set_rest(&mut self, rest: List) {
         self.rest = rest;
@@ -66,7 +68,8 @@ pub(super) struct Purge {
     pub(super) at: usize,
     /// Whether the purge has begun to read that list.
     pub(super) is_on: bool,
-    /// The live entries that it has read from that list. They come before the rest of the list.
+    /// The live entries that the purge has read from that list. These entries come before the
+    /// list's other entries.
     pub(super) done: List,
 }
 
@@ -84,17 +87,20 @@ impl Purge {
 #[derive(Debug)]
 pub struct Ladder<P> {
     pub(super) run: Run,
-    /// Empty between two calls.
+    /// The timers that a refill sorts. The batch is empty between two calls.
     pub(super) batch: Batch,
-    /// Timers that arrive for a tick before this one go to the run.
+    /// Timers that arrive for a tick before `run_end` go to the run.
     pub(super) run_end: u128,
     pub(super) next_sequence: u64,
-    /// The number of pending timers. It is narrower than its neighbors, so that the compiler does
-    /// not load it together with one of them: that load would wait for the store of a pop.
+    /// The number of pending timers. The field is narrower than its neighbors, so that the compiler
+    /// does not load it together with a neighbor. Such a load would wait until the store of a pop
+    /// to one of the two fields is complete.
     pub(super) live: u32,
-    /// The number of entries in lists. Entries that do not belong to a pending timer are dead.
+    /// The number of entries in lists, including dead entries, which do not belong to a pending
+    /// timer.
     pub(super) entries: usize,
-    /// The number of timers, and of entries, for which there is memory.
+    /// The number of timers for which there is memory. The next field is the number of entries for
+    /// which there is memory.
     pub(super) room: usize,
     pub(super) limit: usize,
     /// The number of rungs in use. A rung has earlier ticks than the rung before it.
@@ -103,7 +109,7 @@ pub struct Ladder<P> {
     /// The list of ticks after all rungs, and then the list of each bucket.
     pub(super) lists: Vec<List>,
     pub(super) pool: Pool,
-    /// Bounds of the ticks of the entries in the top.
+    /// The ticks of all entries in the top are between these two bounds.
     pub(super) top_first: Tick,
     pub(super) top_last: Tick,
     pub(super) split: Split,
@@ -132,13 +138,13 @@ impl<P: Handle> Ladder<P> {
         _slots: PhantomData,
     };
 
-    /// Returns the number of entries that no pending timer needs.
+    /// Returns the number of dead entries, which no pending timer needs.
     #[inline]
     pub(super) const fn dead(&self) -> usize {
         self.entries.saturating_sub(self.live as usize - self.run.len())
     }
 
-    /// Returns whether the records are too many for a cache.
+    /// Returns whether there are too many records for a cache.
     #[inline]
     pub(super) const fn is_big(&self) -> bool {
         self.live as usize > CACHED
@@ -158,7 +164,7 @@ impl<P: Handle> Ladder<P> {
         at
     }
 
-    /// Returns the list for a tick, after marking the list as occupied. Also returns whether some
+    /// Marks the list for a tick as occupied, and returns its index. Also returns whether some
     /// entries still have to move into the rung of that list.
     #[inline(always)]
     pub(super) fn list_for(&mut self, tick: Tick) -> (usize, bool) {
@@ -175,8 +181,8 @@ impl<P: Handle> Ladder<P> {
         (rung.first + bucket, at >= self.split.rung)
     }
 
-    /// Appends an entry for `tick` to its bucket. `mixed` says that the timer might have arrived
-    /// before other timers of the bucket.
+    /// Appends an entry for `tick` to its bucket. `mixed` must be true if the timer might have
+    /// arrived before other timers of the bucket.
     #[inline(always)]
     pub(super) fn file(&mut self, tick: Tick, entry: Entry, mixed: bool) {
         self.entries += 1;
@@ -201,7 +207,7 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Appends an entry for the expiry of the timer in `p`, which has no current entry. `mixed`
-    /// says that the timer might have arrived before other timers of the bucket.
+    /// must be true if the timer might have arrived before other timers of the bucket.
     pub(super) fn file_again(&mut self, nodes: &mut impl View<P, Self>, p: P, mixed: bool) {
         let record = nodes.record_mut(p);
         let entry = record.add_entry(p.number());
@@ -217,21 +223,22 @@ impl<P: Handle> Ladder<P> {
         self.depth.checked_sub(1).map_or(TOP + 1, |last| self.rungs[last].end_of_lists())
     }
 
-    /// Returns the greatest number of bits for which `pieces` new rungs leave `spare` lists.
+    /// Returns the greatest number of bits with which `pieces` new rungs leave at least `spare`
+    /// lists free.
     pub(super) fn most_bits(&self, pieces: usize, spare: usize) -> u32 {
         bits_of((self.lists.len().saturating_sub(self.free_list() + spare) / pieces) as u64).saturating_sub(1)
     }
 
-    /// Returns the number of bits, up to `most`, of each rung if rungs divide keys until one key is
-    /// left.
+    /// Returns how many bits (at most `most`) each rung must use, so that all rungs together divide
+    /// `key_bits` bits into single keys.
     pub(super) fn bits_to_one(&self, key_bits: u32, most: u32) -> u32 {
         let free = self.lists.len().saturating_sub(self.free_list() + SPARE);
         let fits = |&bits: &u32| (key_bits.div_ceil(bits) as usize) << bits <= free;
         (1..=most).rev().find(fits).unwrap_or(1)
     }
 
-    /// Returns whether a list can be divided into at least two buckets, with one rung left for
-    /// earlier arrivals.
+    /// Returns whether a list can be divided into at least two buckets while one rung remains free
+    /// for timers that arrive later for earlier ticks.
     pub(super) fn can_divide(&self) -> bool {
         self.depth + MOST_PUSHED < self.rungs.len() && self.most_bits(MOST_PUSHED, SPARE) > 0
     }
@@ -243,9 +250,9 @@ impl<P: Handle> Ladder<P> {
         (bucket <= self.rungs[rung].mask).then_some((rung, bucket))
     }
 
-    /// Adds a rung before all others, for ticks from `start` up to but not including `end`. The
-    /// rung divides keys that begin at `base` and have `key_bits` bits into up to `1 << divide`
-    /// buckets.
+    /// Adds a rung whose ticks come before those of all other rungs: from `start` up to but not
+    /// including `end`. The rung divides the keys from `base` to `base + 2^key_bits - 1` into up to
+    /// `1 << divide` buckets.
     pub(super) fn push_rung(
         &mut self,
         (start, end): (Tick, u128),
@@ -268,14 +275,14 @@ impl<P: Handle> Ladder<P> {
         self.depth += 1;
     }
 
-    /// Removes the last rung, which is empty.
+    /// Removes the last rung, which must be empty.
     pub(super) fn pop_rung(&mut self) {
         self.depth -= 1;
         self.run_end = self.run_end.max(self.rungs[self.depth].end);
     }
 
-    /// Takes a list in two parts: the entries that a purge has read come before the rest. Both
-    /// parts are marked as mixed if one of them is mixed.
+    /// Takes a list out of the ladder as two parts: first the entries that a purge has read, and
+    /// then the other entries. Both parts are marked as mixed if either part is mixed.
     pub(super) fn take(&mut self, list: usize) -> (List, List) {
         if list == TOP {
             self.top_first = Tick::MAX;
@@ -301,7 +308,8 @@ impl<P: Handle> Ladder<P> {
         (self.lists[list].len + done) as usize
     }
 
-    /// Returns a lower bound of the ticks outside the run, where at least one timer is.
+    /// Returns a lower bound of the ticks of all timers outside the run. At least one timer must be
+    /// outside the run.
     pub(super) fn earliest_outside(&self) -> Tick {
         let rungs = self.rungs.iter().take(self.depth).rev();
         let in_buckets = rungs.filter_map(|rung| Some(rung.ticks(rung.occupied(rung.next)?).0)).next();
@@ -309,7 +317,7 @@ impl<P: Handle> Ladder<P> {
         in_buckets.map_or(self.top_first, |tick| tick.min(self.top_first)).min(in_split)
     }
 
-    /// Lowers the end of the run to `cut`. The timers from index `from` on move to buckets.
+    /// Lowers the end of the run to `cut`, and moves the timers from index `from` on into buckets.
     pub(super) fn lower_end(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -320,7 +328,7 @@ impl<P: Handle> Ladder<P> {
         if let Some(last) = self.depth.checked_sub(1) {
             let rung = &mut self.rungs[last];
             if cut < rung.start {
-                // All timers of the last rung are ahead of the clock.
+                // All timers of the last rung are due after the clock's tick.
                 rung.next = 0;
                 let (start, end) = (now.min(cut), rung.start);
                 let key_bits = bits_of(end - 1 - start);
@@ -343,17 +351,17 @@ impl<P: Handle> Ladder<P> {
         }
     }
 
-    /// Returns whether the last timers of the run are due at its end. Timers for the same tick that
-    /// arrived later are then in buckets.
+    /// Returns whether the last timers of the run are due at the run's end. If this is the case,
+    /// timers that arrived later for the same tick are in buckets.
     #[inline]
     pub(super) fn has_equals_outside(&self) -> bool {
         self.run.last().is_some_and(|last| u128::from(last) >= self.run_end)
     }
 
-    /// Moves the timers of the run that have equals outside it back to the bucket of these equals.
-    /// If the run was filled from a rung that divides arrivals, the bucket is in this rung. No rung
-    /// is added, because a program can fill the run with equals again and again, each time at an
-    /// earlier tick.
+    /// If a tick has timers both in the run and in a bucket, moves the tick's timers from the run
+    /// back to that bucket. If the run was filled from a rung that divides arrivals, the bucket is
+    /// in this rung. The function adds no rung. Otherwise a program that fills the run with timers
+    /// of one tick again and again, each time at an earlier tick, could use up the rungs.
     pub(super) fn give_back(&mut self, nodes: &mut impl View<P, Self>) {
         while let Some(last) = self.depth.checked_sub(1)
             && self.rungs[last].occupied(0).is_none()

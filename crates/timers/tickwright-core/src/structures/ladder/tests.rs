@@ -17,7 +17,7 @@ use crate::explain::Whereabouts;
 use crate::queue::slab::Idx;
 use crate::structure::{Discipline, Nodes, Record};
 
-/// Records that count their look-ups.
+/// Records, with a count of how many were looked up.
 struct Counting {
     records: Vec<LadderRecord>,
     lookups: Cell<usize>,
@@ -35,15 +35,15 @@ impl Nodes<Idx, LadderRecord> for Counting {
     }
 }
 
-/// A ladder that counts the look-ups of each call. Like a slab, it reuses the slot that was vacated
-/// last.
+/// A ladder, with a count of the records that each call looks up. Like a slab, it reuses the slot
+/// that was vacated last.
 struct Counted {
     ladder: Ladder<Idx>,
     nodes: Counting,
     now: Tick,
     vacant: Vec<Idx>,
     live: Vec<Idx>,
-    /// The greatest number of look-ups of one call, and the name of that call.
+    /// The greatest number of records that one call has looked up, and the name of that call.
     worst: (usize, &'static str),
 }
 
@@ -87,7 +87,7 @@ impl Counted {
         let _ = self.call("reschedule", |q| q.ladder.reschedule(&mut q.nodes, p, deadline, q.now));
     }
 
-    /// Delivers up to `most` timers that are due at `now`, with this budget.
+    /// Delivers up to `most` timers that are due at `now`, within `budget`.
     fn advance(&mut self, now: Tick, mut budget: usize, most: usize) {
         self.now = now;
         for _ in 0..most {
@@ -117,8 +117,9 @@ fn agrees_with_a_sorted_vec() {
     }
 }
 
-/// The clock is at 2^k - d. Timers are around the clock and around the next power of two. Half of
-/// the cases have one more timer, at the end of time. The clock then advances tick by tick.
+/// The clock starts at 2^k - d, for several k and d. Timers are due around the clock and around the
+/// next power of two. Half of the cases have one more timer, which is due at the last tick. The
+/// clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -149,8 +150,8 @@ fn every_power_of_two_is_passed_in_order() {
     }
 }
 
-/// Tests buckets that are sorted at once, that cascade, and that fill several chunks. Each kind has
-/// one tick or many ticks.
+/// Tests buckets that are sorted at once, buckets that are divided, and buckets that fill several
+/// chunks, each with one tick and with many ticks.
 #[test]
 fn long_buckets_keep_their_order() {
     for n in [7, 31, 32, 63, 64, 65, 66, 200, 1000] {
@@ -171,8 +172,8 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// Timers of one tick. Some of the timers were moved there from earlier ticks, in an order other
-/// than that of their arrival. The timers are sorted under a budget, while new timers arrive.
+/// Many timers are due at one tick. Some of them were moved there from earlier ticks, in an order
+/// other than that of their arrival. Calls with a budget sort the timers while new timers arrive.
 #[test]
 fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     for (n, budget) in [(50, 1), (300, 7), (300, usize::MAX)] {
@@ -210,18 +211,19 @@ fn a_long_tick_that_is_mixed_is_sorted_by_arrival() {
     }
 }
 
-/// The number of timers of one tick that the run takes in ten parts.
+/// The number of timers of one tick that move into the run in ten steps.
 const CROWD: u32 = 600;
 
-/// Returns a crowd: the first timers are in the run, the others in the top.
+/// Returns a queue with [`CROWD`] timers of one tick: the first of them are in the run, the others
+/// in the top.
 fn crowd(tick: Tick) -> (Queue, Vec<Key>) {
     let mut queue = Queue::new();
     let keys = (0..CROWD).map(|id| queue.insert(tick, id).unwrap()).collect();
     (queue, keys)
 }
 
-/// The entry of a cancelled timer counts again when another timer uses the same slot for the same
-/// tick.
+/// The dead entry of a cancelled timer is live again when another timer uses the same slot for the
+/// same tick.
 #[test]
 fn a_slot_that_is_used_again_for_its_tick_leaves_last() {
     for tick in [0, 1000] {
@@ -251,7 +253,8 @@ fn a_timer_that_comes_back_to_its_tick_leaves_last() {
     }
 }
 
-/// A dead entry of a far bucket does not count for another tick with the same lower half.
+/// A dead entry in a far bucket does not count as the entry of a timer whose tick has the same low
+/// half.
 #[test]
 fn ticks_with_equal_lower_halves_are_told_apart() {
     let mut queue = Queue::new();
@@ -266,7 +269,7 @@ fn ticks_with_equal_lower_halves_are_told_apart() {
     }
 }
 
-/// While the cascade of a bucket is stopped, timers for the ticks of this bucket arrive.
+/// While the division of a bucket is paused, timers for the ticks of this bucket arrive.
 #[test]
 fn arrivals_during_a_cascade_leave_last() {
     let (mut queue, _) = crowd(5000);
@@ -307,8 +310,8 @@ fn an_explanation_names_the_bucket() {
     );
 }
 
-/// The reserved chunks suffice for any distribution of entries. Here each bucket has one or two
-/// entries, and all other entries are for one tick that is sorted.
+/// The reserved chunks suffice for any distribution of entries. In this test each bucket has one or
+/// two entries, except for one tick, which has all other entries and is sorted.
 #[test]
 fn reserved_chunks_are_enough() {
     for n in [200, 300, 1500, 4000] {
@@ -334,7 +337,7 @@ fn reserved_chunks_are_enough() {
     }
 }
 
-/// A queue takes memory in proportion to its timers, even if it has few.
+/// A queue takes memory in proportion to the number of its timers, even if this number is small.
 #[test]
 fn a_queue_takes_few_bytes_a_timer() {
     for (n, bytes) in [(2, 600), (25, 78), (100, 133), (1000, 94), (100_000, 46)] {
@@ -364,7 +367,8 @@ fn moves_to_later_ticks_and_used_slots_add_no_entries() {
     assert_eq!((queue.store.order.dead(), queue.check()), (0, Ok(())));
 }
 
-/// Whatever is cancelled or moved to earlier ticks, dead entries stay below a bound.
+/// The number of dead entries stays below a bound, whatever timers are cancelled or moved to
+/// earlier ticks.
 #[test]
 fn dead_entries_stay_below_a_bound() {
     let mut random = Random::new(1);
@@ -402,7 +406,7 @@ fn dead_entries_stay_below_a_bound() {
     assert_eq!(queue.check(), Ok(()));
 }
 
-/// The marks of a slot's earlier timers do not survive a clear, because a clear drops all entries.
+/// A clear drops all entries, and therefore also clears the marks of all slots.
 #[test]
 fn a_clear_leaves_nothing_to_take_over() {
     let mut queue = Queue::new();
@@ -438,7 +442,7 @@ fn spread() -> Queue {
     queue
 }
 
-/// Each kind of damage that `check` can report.
+/// Causes each kind of damage that `check` can report.
 #[test]
 fn a_check_finds_what_is_broken() {
     let broken = |wound: fn(&mut Queue)| {
@@ -501,7 +505,7 @@ fn a_check_finds_what_is_broken() {
     assert_eq!(queue.check(), Err(Violation::Bucket));
 }
 
-/// Damage in records.
+/// Damages records in each way that `check` can report.
 #[test]
 fn a_check_finds_damaged_records() {
     let broken = |wound: fn(&mut Counted)| {
@@ -530,12 +534,13 @@ fn a_check_finds_damaged_records() {
         Err(Violation::Count)
     );
     assert_eq!(broken(|queue| record(queue, 100).sequence = 1 << 60), Err(Violation::Sequence));
-    // The placed tick is computed from the expiry.
+    // The placed tick is computed from the expiry, so it changes too.
     assert_eq!(broken(|queue| record(queue, 100).expiry = 3), Err(Violation::Bucket));
     assert_eq!(broken(|queue| queue.nodes.records.swap(1, 2)), Err(Violation::Position));
 }
 
-/// Entries of one tick that are not in the order of arrival, although their mark is cleared.
+/// Entries of one tick are not in the order of arrival, although their bucket is not marked as
+/// mixed.
 #[test]
 fn a_check_finds_an_order_that_is_not_marked() {
     let (mut queue, keys) = crowd(1000);
@@ -545,8 +550,8 @@ fn a_check_finds_an_order_that_is_not_marked() {
     assert_eq!(queue.check(), Err(Violation::Sequence));
 }
 
-/// A queue refuses more timers than there are slots that an entry can name, and allocates nothing
-/// for these timers.
+/// A queue refuses room for more timers than an entry can name slots, and allocates nothing for
+/// them.
 #[test]
 fn slots_beyond_the_last_are_refused() {
     assert_eq!(Queue::with_capacity(SLOTS + 1).err(), Some(Reject::Full));
@@ -555,7 +560,8 @@ fn slots_beyond_the_last_are_refused() {
     assert_eq!(queue.heap_bytes(), 0);
 }
 
-/// The end of time is an ordinary tick, for timers that arrive there and that move there.
+/// The last tick is an ordinary tick, both for timers that are inserted there and for timers that
+/// move there.
 #[test]
 fn many_timers_share_the_end_of_time() {
     for (first, budget) in [(0, 1), (Tick::MAX - 1, 7), (Tick::MAX, usize::MAX)] {
@@ -599,15 +605,15 @@ fn many_timers_share_the_end_of_time() {
     }
 }
 
-/// A slot uses all its versions again and again while older entries of it wait. The timer leaves
-/// once, and after its equals.
+/// A slot uses all its versions several times while buckets hold older entries of the slot. The
+/// timer leaves once, and after the other timers of its tick.
 #[test]
 fn versions_that_are_used_again_keep_the_order() {
     for (moves, cancels) in [(255_u32, false), (256, false), (257, true), (700, false), (70_000, true)] {
         let mut queue = Queue::new();
         let keys: Vec<_> = (0..200_u32).map(|id| queue.insert(1 << 20, id).unwrap()).collect();
         let mut key = keys[150];
-        // Each move is to an earlier tick. The first entry waits for a long time.
+        // Each move is to an earlier tick, while the first entry stays in a late bucket.
         for step in 0..moves {
             let tick = (1 << 20) - 100_000 + 1000 * Tick::from(step % 2 == 0) - Tick::from(step % 900);
             queue.reschedule(key, tick).unwrap();
@@ -628,7 +634,7 @@ fn versions_that_are_used_again_keep_the_order() {
     }
 }
 
-/// A slot is retired while entries of it are in buckets.
+/// A slot is retired while buckets still hold entries of the slot.
 #[test]
 fn a_retired_slot_leaves_its_entries_behind() {
     let mut queue = Queue::with_last_generation((u32::MAX >> 1) - 2);
@@ -642,7 +648,7 @@ fn a_retired_slot_leaves_its_entries_behind() {
     assert!(queue.expired(1000).map(|expired| expired.value).eq((0..50).rev()));
 }
 
-/// The run is filled from a bucket that a purge is reading.
+/// The run is filled from a bucket that a purge has partly read.
 #[test]
 fn a_bucket_under_purge_is_entered_in_order() {
     for tick in [100, 1 << 40] {
@@ -663,7 +669,8 @@ fn a_bucket_under_purge_is_entered_in_order() {
     }
 }
 
-/// Timers arrive again and again before a long tick that was entered ahead of the clock.
+/// A tick after the clock has many timers, some of which are in the run. Again and again, timers
+/// for earlier ticks arrive.
 #[test]
 fn arrivals_before_a_tick_that_is_being_taken_come_first() {
     for mixed in [false, true] {
@@ -691,7 +698,7 @@ fn arrivals_before_a_tick_that_is_being_taken_come_first() {
     }
 }
 
-/// The run is filled with timers of one tick again and again, each time with an earlier tick.
+/// The run is filled with timers of a single tick again and again, each time for an earlier tick.
 #[test]
 fn crowds_that_arrive_in_descending_order_leave_in_order() {
     for (crowd, step) in [(49, 1), (50, 7), (64, 1000), (200, 1 << 33)] {
@@ -705,7 +712,7 @@ fn crowds_that_arrive_in_descending_order_leave_in_order() {
     }
 }
 
-/// With a small budget, a call that enters a long mixed tick reads few records.
+/// With a small budget, a call that sorts a long mixed bucket of one tick reads few records.
 #[test]
 fn a_mixed_tick_is_sorted_in_bounded_steps() {
     let n = if cfg!(miri) { 300 } else { 5000 };
@@ -727,13 +734,13 @@ fn a_mixed_tick_is_sorted_in_bounded_steps() {
     assert!(calls < n, "{calls}");
 }
 
-/// No call except an advance reads more than 130 records. This holds for any number of timers, and
-/// for any number of dead entries, wherever they are.
+/// No call except an advance reads more than 130 records, however many timers are pending, and
+/// however many dead entries there are and wherever they are.
 #[test]
 fn no_call_but_an_advance_takes_long() {
     const NEAR: Tick = (1 << 16) + 4000;
     const FAR: Tick = 1 << 40;
-    // Dead entries lie in buckets of all levels, only in buckets of level 0, or among entries that
+    // Dead entries are in buckets of all levels, only in buckets of level 0, or among entries that
     // are moved, sorted and delivered.
     let cases = [
         (NEAR, 1 << 20, 0, 0),
@@ -776,7 +783,8 @@ fn no_call_but_an_advance_takes_long() {
                         queue.remove(0);
                         queue.insert(first + (1 << 40));
                     }
-                    // The run is full of equals again and again, each time at an earlier tick.
+                    // Again and again, timers of a single tick fill the run, each time at an
+                    // earlier tick.
                     _ => queue.reschedule(at, queue.now + 1_000_000 - (step / 49) as Tick),
                 }
             }
@@ -786,8 +794,8 @@ fn no_call_but_an_advance_takes_long() {
     }
 }
 
-/// If all timers of one bucket were moved, an advance files at most as many of them again as its
-/// budget allows.
+/// All timers of one bucket were moved to later ticks. An advance files at most as many of them
+/// again as its budget allows.
 #[test]
 fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
     const FAR: Tick = 1 << 40;
@@ -817,7 +825,7 @@ fn a_budget_bounds_the_moved_timers_that_are_filed_again() {
 #[test]
 fn inserts_divide_the_top_before_the_first_pop() {
     let mut queue = Queue::new();
-    // The first 64 may be in the run.
+    // Up to 64 timers can be in the run.
     for n in 0..MANY as u32 + 65 {
         assert!(n as usize >= MANY || queue.store.order.depth == 0, "{n} timers");
         queue.insert(1 + Tick::from(n) * 13 % 5000, n).unwrap();

@@ -10,7 +10,8 @@ fn agrees_with_a_sorted_vec() {
     against_sorted_vec::<SortedList>();
 }
 
-/// Nodes `0..n` at 10, 20, ...: a node's number is its position in the list.
+/// Returns a list of the nodes `0..n`, which are due at 10, 20, ..., so a node's number is its
+/// position in the list.
 fn list(n: usize) -> (List<usize>, VecNodes<ListRecord<usize>>) {
     let (mut list, mut nodes) = (List::NEW, VecNodes(Vec::new()));
     for p in 0..n {
@@ -23,7 +24,7 @@ fn list(n: usize) -> (List<usize>, VecNodes<ListRecord<usize>>) {
 
 const SIZES: [usize; 4] = [1, 2, 3, 50];
 
-/// Returns every wrong value of a link.
+/// Returns every value of a link except the right value.
 fn others(n: usize, right: Option<usize>) -> impl Iterator<Item = Option<usize>> {
     (0..n).map(Some).chain([None]).filter(move |&wrong| wrong != right)
 }
@@ -101,8 +102,7 @@ fn a_wrong_count_is_named() {
     for n in SIZES {
         let (list, nodes) = list(n);
         for wrong in [0, n - 1, n + 1, usize::MAX] {
-            // If the count is too small, the walk stops before the tail, and then the tail does not
-            // match.
+            // If the count is too small, the walk stops before it reaches the tail.
             assert_eq!(list.check(&nodes, wrong), Err(Violation::Count), "{wrong} instead of {n}");
         }
     }

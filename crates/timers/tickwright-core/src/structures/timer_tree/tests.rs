@@ -1,5 +1,5 @@
 //! Each test breaks one link, expiry, root or head of a valid tree and requires `check` to name the
-//! violation. The tests of the two structures break the colors.
+//! violation. The tests of `red_black` break the colors.
 
 use std::vec::Vec;
 
@@ -11,7 +11,7 @@ use tickwright_nodes::tree::{Balance as _, Color, Left, Links, RedBlack, Right};
 
 pub(in crate::structures) const SIZES: [usize; 6] = [1, 2, 3, 4, 12, 50];
 
-/// A tree over nodes in a vector, small enough to break and restore.
+/// A tree over nodes in a vector. Tests break parts of it and restore them.
 pub(in crate::structures) struct Subject<const CACHED: bool> {
     pub(in crate::structures) tree: TimerTree<usize, CACHED>,
     pub(in crate::structures) nodes: VecNodes<TreeRecord<usize>>,
@@ -30,7 +30,7 @@ impl<const CACHED: bool> Subject<CACHED> {
         subject
     }
 
-    /// `n` nodes at 10, 20, ..., inserted in random order.
+    /// Creates a tree of `n` nodes, which are due at 10, 20, ... and are inserted in random order.
     pub(in crate::structures) fn of(n: usize) -> Self {
         let order = shuffled(u32::try_from(n).unwrap(), &mut Random::new(n as u64));
         Self::with_expiries(order.into_iter().map(|at| 10 + 10 * Tick::from(at)))
@@ -55,7 +55,7 @@ impl<const CACHED: bool> Subject<CACHED> {
         &mut self.nodes.0[p].links
     }
 
-    /// Runs the check with the links of `p` replaced, and restores them.
+    /// Replaces the links of `p`, runs `check`, and restores the links.
     pub(in crate::structures) fn with_links(
         &mut self,
         p: usize,

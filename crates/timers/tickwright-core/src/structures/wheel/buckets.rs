@@ -1,5 +1,5 @@
-//! The buckets, and the properties of each that are known without reading its nodes: occupied,
-//! dirty, minimum.
+//! The buckets, and what is known about each bucket without reading its nodes: whether it is
+//! occupied, its minimum, and whether it is dirty.
 //!
 //! ```text
 //!   levels      ..0 0 0 0 0 1 1 0      bit n: level n has an occupied bucket
@@ -7,7 +7,7 @@
 //!   dirty[1]    ..0 1 0 0 0 0 0 0      bit d: its minimum is a lower bound, not known to be exact
 //!   array[1][3]  { min, head, tail }   one bucket: its minimum beside the ends of its chain
 //! ```
-//! The minimum of a bucket lies next to the ends of its chain, on one cache line, because an insert
+//! The minimum of a bucket and the ends of its chain are on the same cache line, because an insert
 //! writes both. The caller links the chains. [`add`](Buckets::add), [`remove`](Buckets::remove),
 //! [`empty`](Buckets::empty) and [`set_min`](Buckets::set_min) maintain the marks (invariants 2 and
 //! 4).
@@ -16,11 +16,11 @@ use crate::contract::{Tick, Violation};
 use crate::structures::digits::BucketNumber;
 use tickwright_nodes::chain::Chain;
 
-/// A chain of nodes in order of arrival, and the earliest of their expiries.
+/// A chain of nodes in order of arrival, and the earliest expiry among the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket<P> {
-    /// The earliest expiry, or a lower bound of it if the bucket is dirty. It has no meaning while
-    /// the bucket is empty.
+    /// The earliest expiry, or a lower bound of the earliest expiry if the bucket is dirty. The
+    /// field has no meaning while the bucket is empty.
     pub(super) min: Tick,
     pub(super) chain: Chain<P>,
 }
@@ -66,7 +66,7 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         Some(BucketNumber::new(level, digit))
     }
 
-    /// Iterates over the occupied buckets, the earliest first.
+    /// Iterates over the occupied buckets, from the earliest to the latest.
     pub(super) fn iter(&self) -> impl Iterator<Item = BucketNumber<BUCKETS>> + '_ {
         self.occupied.iter().enumerate().flat_map(|(level, &occupied)| {
             let mut left = occupied;
@@ -83,19 +83,19 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         self.occupied[at.level()] & at.bit() != 0
     }
 
-    /// Returns whether the bucket's minimum is only a lower bound.
+    /// Returns whether the bucket's minimum might be only a lower bound.
     #[inline]
     pub(super) fn is_dirty(&self, at: BucketNumber<BUCKETS>) -> bool {
         self.dirty[at.level()] & at.bit() != 0
     }
 
-    /// Records that the bucket now also holds a node with `expiry`. Returns whether the next
-    /// wake-up may have changed, because the bucket was empty or its minimum fell.
+    /// Records that the bucket now also holds a node with `expiry`. Returns true if the next
+    /// wake-up might have changed, because the bucket was empty or its minimum decreased.
     #[inline]
     pub(super) fn add(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
-        // The `occupied` mark decides whether the bucket is in use. The chain can look empty while
-        // a cascade from both ends holds a part of it.
+        // The `occupied` mark decides whether the bucket is in use, because the bucket's chain can
+        // look empty while a cascade from both ends holds a part of the chain.
         if self.occupied[at.level()] & at.bit() == 0 {
             bucket.min = expiry;
             self.occupied[at.level()] |= at.bit();
@@ -106,14 +106,14 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         }
     }
 
-    /// Like [`add`](Self::add), for an occupied bucket.
+    /// Does what [`add`](Self::add) does for a bucket that is occupied.
     #[inline]
     pub(super) fn lower_min(&mut self, at: BucketNumber<BUCKETS>, expiry: Tick) -> bool {
         let bucket = &mut self.array.as_flattened_mut()[at.index()];
         if expiry <= bucket.min {
             debug_assert!(at.level() > 0 || expiry == bucket.min, "a bucket of level 0 holds one tick");
-            // `expiry` is not later than a lower bound of all other expiries, so it is the exact
-            // minimum.
+            // `expiry` is not later than `min`, which is a lower bound of all other expiries, so
+            // `expiry` is the exact minimum.
             let fell = expiry < bucket.min;
             bucket.min = expiry;
             self.dirty[at.level()] &= !at.bit();
@@ -133,7 +133,7 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         }
     }
 
-    /// Marks the bucket as dirty: its minimum might no longer be exact.
+    /// Marks the bucket as dirty, because its minimum might no longer be exact.
     #[inline]
     pub(super) fn mark_dirty(&mut self, at: BucketNumber<BUCKETS>) {
         debug_assert!(
@@ -162,7 +162,7 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         self.dirty[at.level()] &= !at.bit();
     }
 
-    /// Verifies that the marks of a level agree with its chains and with each other.
+    /// Verifies that the marks of a level agree with each other and with the chains of its buckets.
     ///
     /// # Errors
     /// [`Violation::Occupied`].
@@ -178,8 +178,8 @@ impl<P: crate::structure::Handle, const BUCKETS: usize, const LEVELS: usize> Buc
         }
     }
 
-    /// Verifies the minimum and the dirty mark of a bucket against `earliest`, the earliest expiry
-    /// in it.
+    /// Verifies the minimum and the dirty mark of a bucket. `earliest` is the earliest expiry in
+    /// the bucket.
     ///
     /// # Errors
     /// [`Violation::Minimum`].

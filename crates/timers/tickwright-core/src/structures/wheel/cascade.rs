@@ -1,5 +1,5 @@
-//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to lower
-//! buckets.
+//! Cascades: when the minimum of a bucket above level 0 has come, the bucket's nodes move to
+//! buckets at lower levels.
 //!
 //! ```text
 //!   clock 1000                          bucket entered at its minimum: clock 69700 = 17 1 4
@@ -8,16 +8,17 @@
 //!   level 0                             level 0  [ 4] 69700             digits 17 1 4
 //! ```
 //! When the clock enters a bucket, all lower levels are empty. Each node goes to the end of its new
-//! bucket, in the order of the old bucket, so equals stay in the order of their arrival. There are
-//! three ways to cascade:
+//! bucket, in the order of the old bucket, so nodes of equal expiry stay in the order of their
+//! arrival. There are three ways to cascade:
 //!
 //! - **whole** ([`Hierarchy::cascade_whole`]): the budget covers every pending node. The function
-//!   walks the chain once and does not repair its links meanwhile.
-//! - **half** ([`Hierarchy::cascade_some`]): the budget might end inside the bucket. The function
-//!   unlinks each node before it moves the node, and [`Cascade`] records the bucket of the
-//!   remaining nodes.
+//!   walks the chain once, and does not repair the links of the chain on the way.
+//! - **half** ([`Hierarchy::cascade_some`]): the budget might be used up before the bucket is
+//!   empty. The function unlinks each node before it moves the node, and [`Cascade`] records the
+//!   bucket that holds the remaining nodes.
 //! - **both ends** ([`Hierarchy::cascade_from_both_ends`]): a whole cascade calls this function for
-//!   a long chain. Each step of a walk waits for memory, and two walks wait at the same time.
+//!   a long chain. Each step of a walk waits for memory, and with two walks the processor waits for
+//!   two nodes at the same time.
 
 use super::hierarchy::{Cascade, Hierarchy, WheelRecord};
 use crate::contract::Tick;
@@ -25,13 +26,13 @@ use crate::structure::{Handle, View};
 use crate::structures::digits::BucketNumber;
 use tickwright_nodes::chain::{Chain, Links};
 
-/// A walk from both ends begins after this many nodes, because its set-up costs as much as moving
-/// that many nodes.
+/// A whole cascade moves this many nodes before it walks from both ends, because setting up two
+/// walks costs as much as moving this many nodes.
 const FEW: usize = 8;
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Appends `p` to the bucket that `clock` and `expiry` name. Returns that bucket if its minimum
-    /// fell or if it was empty.
+    /// Appends `p` to the bucket that `clock` and `expiry` determine. Returns that bucket if its
+    /// minimum decreased or if it was empty.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -44,7 +45,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         let at = BucketNumber::of(clock, expiry);
         let chain = self.buckets.chain_mut(at);
         let prev = chain.tail.replace(p);
-        // A bucket with a node in its chain is occupied.
+        // A bucket whose chain has a node is marked as occupied, so `lower_min` suffices.
         let fell = match prev {
             Some(last) => {
                 nodes.record_mut(last).links.next = Some(p);
@@ -66,15 +67,15 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         if let Some(cascade) = self.cascade
             && cascade.from == at
         {
-            // The nodes in lower buckets are placed by the cascade's clock. For nodes in higher
-            // buckets both clocks name the same bucket, since the clocks agree in the digits from
-            // this level up.
+            // The cascade's clock determines the buckets of the nodes at lower levels. For nodes at
+            // higher levels, the wheel's clock and the cascade's clock give the same bucket, since
+            // both clocks have the same digits from this level up.
             self.clock = cascade.clock;
             self.cascade = None;
         }
     }
 
-    /// Continues a cascade as far as the budget allows. Each node that moves costs one unit of the
+    /// Continues a cascade as far as the budget allows. Each move of a node uses one unit of the
     /// budget.
     pub(super) fn cascade_some(
         &mut self,
@@ -82,7 +83,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         Cascade { from, clock }: Cascade<BUCKETS>,
         budget: &mut usize,
     ) {
-        // The head is linked into its new bucket before the next node is touched, so the wheel is
+        // Each node is linked into its new bucket before the next node is unlinked, so the wheel is
         // consistent at every step.
         while *budget > 0
             && let Some(p) = self.buckets.at(from).chain.head
@@ -99,8 +100,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Empties a bucket at once; `clock` is its earliest expiry. Returns the number of nodes that
-    /// the bucket held.
+    /// Empties a bucket in one call. `clock` is the bucket's earliest expiry. Returns the number of
+    /// nodes that the bucket held.
     pub(super) fn cascade_whole(
         &mut self,
         nodes: &mut impl View<P, Self>,
@@ -113,8 +114,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.clock = clock;
         let mut moved = 0;
         let mut at = head;
-        // The nodes from `at` on are in no bucket yet; the nodes before it are in their new
-        // buckets.
+        // Invariant: the nodes before `at` are in their new buckets, and the nodes from `at` on are
+        // not in any bucket.
         while let Some(p) = at {
             if moved == FEW
                 && let Some(last) = tail
@@ -129,9 +130,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         moved
     }
 
-    /// Moves the nodes from `front` to `back`, both included, by walks from both ends of their
-    /// chain. The nodes come from one bucket and are now in none; the clock is in that bucket's
-    /// granule. Returns the number of nodes.
+    /// Moves the nodes from `front` to `back`, including both, by walks from both ends of their
+    /// chain. Before the call, the nodes were in the same bucket and have been taken out of it; the
+    /// clock is in that bucket's granule. Returns the number of nodes.
     ///
     /// ```text
     ///   front ->  a  b  c  d  e  f  <- back        a, b, c: to the tails of their buckets
@@ -139,9 +140,9 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     ///   bucket 5 of the level below:  a c          bucket 5 aside:  d f
     ///   in the end:                   a c d f      deeper aside:    e
     /// ```
-    /// There is a separate chain for each bucket of the level just below, and one chain for all
-    /// nodes that belong to deeper levels. When the walks have met, each chain is appended to its
-    /// bucket.
+    /// The walk from `back` fills one separate chain for each bucket of the level just below, and
+    /// one chain for all nodes that belong to deeper levels. When the walks have met, each chain is
+    /// appended to its bucket.
     fn cascade_from_both_ends(&mut self, nodes: &mut impl View<P, Self>, front: P, back: P) -> usize {
         let mut aside = [Chain::EMPTY; BUCKETS];
         let mut deeper = Chain::EMPTY;

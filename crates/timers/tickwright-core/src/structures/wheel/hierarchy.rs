@@ -1,4 +1,4 @@
-//! The wheel: its record, its operations, and the check of its invariants.
+//! The wheel: the record of a node, the operations, and the check of the invariants.
 //!
 //! ```text
 //!   insert, reschedule   schedule -> push -> BucketNumber::of      1 bucket, its tail, the node
@@ -55,34 +55,35 @@ impl<P, const BUCKETS: usize> Chained<P> for WheelRecord<P, BUCKETS> {
     }
 }
 
-/// A cascade that is half done, so its bucket is half emptied. Nodes that have left the bucket are
-/// placed by `clock`, which was the bucket's minimum when the cascade began. `clock` becomes the
-/// wheel's clock when the bucket is empty.
+/// A cascade that is half done. The cascade's `clock` determines the new buckets of the nodes that
+/// it has moved; `clock` is the minimum that the old bucket had when the cascade began. When the
+/// old bucket is empty, `clock` becomes the wheel's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cascade<const BUCKETS: usize> {
     pub(super) from: BucketNumber<BUCKETS>,
     pub(super) clock: Tick,
 }
 
-/// What is known about the head from the first bucket, without reading any node.
+/// What the first bucket shows about the head without reading any node.
 enum FastHead<const BUCKETS: usize> {
     /// Nothing is due.
     NotDue,
     /// The head is the first node of this bucket of level 0, and is due at this tick.
     Ready(BucketNumber<BUCKETS>, Tick),
-    /// Nodes or the clock must move first, or the budget is used up.
+    /// To determine the head, nodes or the clock must move first; or the budget is used up.
     Unknown,
 }
 
 /// The wheel over handles `P`.
 pub struct Hierarchy<P, const BUCKETS: usize, const LEVELS: usize> {
-    /// The tick relative to which nodes are assigned to buckets. It is neither later than the
-    /// queue's `now` nor than any pending expiry.
+    /// The tick from which the buckets of nodes are computed. `clock` is not later than the queue's
+    /// `now`, and not later than any pending expiry.
     pub(super) clock: Tick,
     len: usize,
     pub(super) cascade: Option<Cascade<BUCKETS>>,
-    /// No timer is due before this tick. A poll before this tick reads no bucket. The tick is at
-    /// most `BUCKETS` ticks after the clock, because such a poll does not advance the clock.
+    /// No timer is due before this tick, so a poll before this tick reads no bucket and does not
+    /// advance the clock. `quiet` is at most `BUCKETS` ticks after the clock, so that the clock
+    /// cannot stay far behind the polls.
     pub(super) quiet: Tick,
     pub(super) buckets: Buckets<P, BUCKETS, LEVELS>,
 }
@@ -100,7 +101,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> core::fmt::Debug
 }
 
 impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS, LEVELS> {
-    /// Links `p`, which must be in no bucket. Returns whether the next wake-up may have changed.
+    /// Inserts `p`, which must not be in a bucket. Returns whether the next wake-up might have
+    /// changed.
     #[inline(always)]
     fn schedule(&mut self, nodes: &mut impl View<P, Self>, p: P, deadline: Tick, now: Tick) -> bool {
         if self.buckets.is_empty() {
@@ -116,13 +118,14 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             return fell.is_some() && fell == self.buckets.first();
         };
         // The cascade's clock is at most `now`, so this expiry is not before the cascade's clock.
-        // The timer's bucket is `from` or a higher bucket. In `from` the timer follows all nodes
-        // that still have to move, and its insert moves `LEVELS` of these nodes. If an insert moved
-        // no node, arrivals could consume every budget, and nothing would ever leave. If an insert
-        // moved one node, each level could receive as many arrivals as moved nodes, so the number
-        // of nodes could double at each level. An insert therefore moves `LEVELS` nodes. While
-        // arrivals do not exceed the budget, the last cascade then grows at most (1 +
-        // 1/LEVELS)^LEVELS times: less than e.
+        // The timer's bucket is `from` or a later bucket. If the bucket is `from`, the timer
+        // follows all nodes that still have to move, and the insert moves `LEVELS` of these nodes.
+        // If such an insert moved no node, moving the new timers could use up every budget, and no
+        // timer would ever leave. If such an insert moved one node, a level could get as many new
+        // timers as moved nodes, so the number of nodes could double at each level. An insert
+        // therefore moves `LEVELS` nodes. If at most as many timers are inserted as the budget
+        // moves, the last cascade is at most (1 + 1/LEVELS)^LEVELS times as long as it would be
+        // without these inserts. This factor is less than e.
         if nodes.record(p).bucket == cascade.from {
             self.cascade_some(nodes, cascade, &mut { LEVELS });
         }
@@ -133,7 +136,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     #[inline]
     fn decides_next_wake(&self, nodes: &impl View<P, Self>, p: P) -> bool {
         let (expiry, bucket) = (nodes.record(p).expiry, nodes.record(p).bucket);
-        // The bound of a dirty bucket might come from a timer that has left. If this removal
+        // The `min` of a dirty bucket might be the expiry of a timer that has left. If this removal
         // empties the bucket, another bucket determines the next wake-up.
         self.cascade.is_some()
             || self.buckets.first() == Some(bucket)
@@ -144,7 +147,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     fn unlink(&mut self, nodes: &mut impl View<P, Self>, p: P) {
         let (expiry, links, at) = (nodes.record(p).expiry, nodes.record(p).links, nodes.record(p).bucket);
         if let Links { next: Some(next), prev: Some(prev) } = links {
-            // The usual case: the ends of the bucket's chain stay the same.
+            // The usual case: `p` is not at an end of the bucket's chain.
             nodes.record_mut(prev).links.next = Some(next);
             nodes.record_mut(next).links.prev = Some(prev);
             return self.buckets.remove(at, expiry);
@@ -159,14 +162,14 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 
     /// Advances the clock towards `now`, but not into the granule of the first bucket, whose
-    /// earliest expiry is `min`. In that granule the nodes of the bucket would belong to lower
-    /// buckets.
+    /// earliest expiry is `min`. If the clock were in that granule, the nodes of the bucket would
+    /// belong to lower levels.
     #[inline]
     fn advance_clock(&mut self, first: BucketNumber<BUCKETS>, min: Tick, now: Tick) {
         self.clock = self.clock.max(now.min(first.first_tick(min).saturating_sub(1)));
     }
 
-    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop): reads no node.
+    /// The fast path of [`due`](Discipline::due) and [`pop`](Discipline::pop), which reads no node.
     #[inline]
     fn fast_head(&self, now: Tick, budget: usize) -> FastHead<BUCKETS> {
         if budget == 0 || self.cascade.is_some() {
@@ -183,15 +186,15 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         }
     }
 
-    /// Sets the tick before which polls read no bucket. Nothing is due now, and no cascade is half
-    /// done.
+    /// Sets the tick before which polls read no bucket. The caller ensures that nothing is due now
+    /// and no cascade is half done.
     #[inline]
     fn set_quiet(&mut self) {
         let Some(at) = self.buckets.first() else { return };
         self.quiet = self.buckets.at(at).min.min(self.clock.saturating_add(BUCKETS as Tick));
     }
 
-    /// As [`pop`](Discipline::pop), for ticks at which a timer might be due.
+    /// Does what [`pop`](Discipline::pop) does when `now` is not before `quiet`.
     #[inline]
     fn pop_after_quiet(
         &mut self,
@@ -216,13 +219,15 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         self.unlink(nodes, p);
         self.len -= 1;
         debug_assert!(self.clock <= expiry && expiry <= now, "{} <= {expiry} <= {now}", self.clock);
-        // If the node was the only one in its bucket, its granule is now empty, and the clock can
-        // enter it. Otherwise the node was at level 0, and the clock is already there.
+        // If the node was the only node in its bucket, the bucket's granule is now empty, and the
+        // clock can enter the granule. Otherwise the node was at level 0, and the clock is already
+        // at its tick.
         self.clock = expiry;
         Some(Due { handle: p, deadline: expiry, expiry })
     }
 
-    /// Unlinks the first node of a bucket of level 0, while no cascade is half done.
+    /// Unlinks the first node of a bucket of level 0. The caller ensures that no cascade is half
+    /// done.
     #[inline]
     fn pop_front(&mut self, nodes: &mut impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let chain = self.buckets.chain_mut(at);
@@ -247,7 +252,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         now: Tick,
         budget: &mut usize,
     ) -> Option<P> {
-        // The loop ends: each iteration moves nodes down a level, or makes a minimum exact.
+        // The loop ends, because each iteration moves nodes down a level or makes a minimum exact.
         while *budget > 0 {
             if let Some(cascade) = self.cascade {
                 self.cascade_some(nodes, cascade, budget);
@@ -267,8 +272,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             if let Some(alone) = chain.single() {
                 let expiry = nodes.record(alone).expiry;
                 if expiry <= now {
-                    // A node that is the only one in its bucket is the head, and need not move to
-                    // level 0.
+                    // The only node of the bucket is the head, and need not move to level 0.
                     return Some(alone);
                 }
                 self.buckets.set_min(at, expiry);
@@ -281,7 +285,7 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         None
     }
 
-    /// Returns the node of a bucket that leaves first.
+    /// Returns the node that leaves first among the nodes of a bucket.
     #[inline(never)]
     fn earliest(&self, nodes: &impl View<P, Self>, at: BucketNumber<BUCKETS>) -> Option<P> {
         let Bucket { min, chain } = self.buckets.at(at);
@@ -290,7 +294,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
             let expiry = nodes.record(p).expiry;
             if earliest.is_none_or(|(earliest, _)| expiry < earliest) {
                 earliest = Some((expiry, p));
-                // Nodes after this one are not earlier, and arrived later.
+                // No later node of the chain is earlier than this node, and all of them arrived
+                // later.
                 if expiry == *min {
                     break;
                 }
@@ -299,20 +304,20 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         earliest.map(|(_, p)| p)
     }
 
-    /// Returns the two nodes that leave first. It is not inlined, so that the fast path of `head`
-    /// stays short.
+    /// Returns the two nodes that leave first. The function is not inlined, so that the fast path
+    /// of `head` stays short.
     #[inline(never)]
     fn earliest_two(&self, nodes: &impl View<P, Self>) -> (Option<P>, Option<P>) {
         let mut two = EarliestTwo { first: None, second: None };
-        // While a cascade is half done, all nodes in lower buckets share a granule with the rest of
-        // the cascaded bucket.
+        // While a cascade is half done, all nodes at lower levels are in the same granule as the
+        // nodes that the cascade still has to move.
         let shared = self.cascade.map_or(0, |cascade| cascade.from.level());
         for at in self.buckets.iter() {
             let whole = self.cascade.is_none_or(|cascade| at.level() > shared || at == cascade.from);
             let Bucket { min, chain } = self.buckets.at(at);
             for p in chain.iter(nodes) {
-                // No node of the bucket is earlier than `min`, and all further equals arrived
-                // later.
+                // No node of the bucket is earlier than `min`, and all further nodes that are due
+                // at `min` arrived later.
                 if two.second.is_some_and(|(second, _)| second <= *min) {
                     break;
                 }
@@ -326,7 +331,8 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
     }
 }
 
-/// The earliest two of the nodes visited so far; among equals, the nodes that arrived first.
+/// The two earliest nodes among the nodes visited so far. Among nodes of equal expiry, they are the
+/// nodes that arrived first.
 #[derive(Debug)]
 struct EarliestTwo<P> {
     first: Option<(Tick, P)>,
@@ -458,7 +464,7 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         now < self.quiet
     }
 
-    // Most polls find nothing due, so that check is inlined.
+    // In most polls nothing is due, so the check for this case is inlined.
     #[inline(always)]
     fn pop(&mut self, nodes: &mut impl View<P, Self>, now: Tick, budget: &mut usize) -> Option<Due<P>> {
         if now < self.quiet { None } else { self.pop_after_quiet(nodes, now, budget) }
@@ -486,8 +492,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
         for at in self.buckets.iter() {
             let mut next = self.buckets.at(at).chain.head;
             while let Some(p) = next {
-                // The link is read before the visit: the visitor is allowed to free the node's
-                // record.
+                // The link is read before the visit, because the visitor is allowed to free the
+                // node's record.
                 next = nodes.record(p).links().next;
                 visit(p);
             }
@@ -510,8 +516,8 @@ unsafe impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Discipline<P>
             return Err(Violation::Occupied);
         }
         if let Some(Cascade { from, clock }) = self.cascade {
-            // A cascade that is half done empties the earliest bucket of its level, which is above
-            // level 0. It entered the bucket at a tick of the bucket's granule.
+            // The bucket of a half-done cascade must be the earliest bucket of its level, this
+            // level must be above 0, and the cascade's clock must be in the bucket's granule.
             let first = self.buckets.occupied[from.level()].trailing_zeros() as usize == from.digit();
             let inside = self.clock <= clock && BucketNumber::of(self.clock, clock) == from;
             if !first || from.level() == 0 || !inside {
@@ -530,12 +536,13 @@ impl<P: Handle, const BUCKETS: usize, const LEVELS: usize> Hierarchy<P, BUCKETS,
         at: BucketNumber<BUCKETS>,
         left: &mut usize,
     ) -> Result<(), Violation> {
-        // Nodes that a half-done cascade has moved are placed by the cascade's clock.
+        // The clock of a half-done cascade determines the buckets of the nodes that the cascade has
+        // moved.
         let placed_by = match self.cascade {
             Some(Cascade { from, clock }) if at.level() < from.level() => clock,
             _ => self.clock,
         };
-        // Nodes that a cascade still has to move are not earlier than its clock.
+        // Nodes that a cascade still has to move are not earlier than the cascade's clock.
         let not_before = match self.cascade {
             Some(Cascade { from, clock }) if at == from => clock,
             _ => placed_by,

@@ -10,8 +10,8 @@ use tickwright_nodes::chain::{Chained, Links};
 
 type Twin = SlabTwin<Wheel>;
 
-/// In all cases but one LEVELS differs from BITS. In some cases, the digits do not fill the last
-/// level.
+/// In all cases except one, `LEVELS` differs from `BITS`. In some cases, the last digit of a tick
+/// has fewer bits than the other digits.
 #[test]
 fn agrees_with_a_sorted_vec_in_every_geometry() {
     let (sizes, seeds) = if cfg!(miri) { (&[5, 40][..], 1..3) } else { (&[5, 40, 300][..], 0..5) };
@@ -25,8 +25,9 @@ fn agrees_with_a_sorted_vec_in_every_geometry() {
     }
 }
 
-/// The clock is at 2^k - d. Timers are around the clock and around the next power of two. Half of
-/// the cases have one more timer, at the end of time. The clock then advances tick by tick.
+/// The clock starts at 2^k - d, for several k and d. Timers are due around the clock and around the
+/// next power of two. Half of the cases have one more timer, which is due at the last tick. The
+/// clock then advances tick by tick.
 #[test]
 fn every_power_of_two_is_passed_in_order() {
     for k in 0..64 {
@@ -81,7 +82,8 @@ fn long_buckets_keep_their_order() {
     }
 }
 
-/// The clock advances, so that the next arrival is not inserted at too high a level.
+/// When a timer leaves directly from its high bucket, the clock advances, so that the next timer is
+/// not inserted at too high a level.
 #[test]
 fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     let mut twin = Twin::over_slab(2);
@@ -91,8 +93,8 @@ fn a_lone_timer_that_leaves_its_high_bucket_takes_the_wheel_along() {
     assert_eq!(twin.queue.store.order.clock, 1_000);
 }
 
-/// A budget ends in the middle of a bucket. Timers that arrive or leave meanwhile find their
-/// places.
+/// A budget is used up in the middle of a bucket. Timers that are inserted or removed before the
+/// cascade continues are handled correctly.
 #[test]
 fn a_cascade_is_stopped_and_taken_up_again() {
     const N: u32 = 50;
@@ -112,7 +114,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
             assert!(twin.advance(5000, 3) != (0, 0));
         }
     }
-    // All timers that were left in the bucket are removed: no cascade remains half done.
+    // All timers that were left in the bucket are removed, so no cascade remains half done.
     let mut twin = Twin::over_slab(4);
     for id in 0..4 {
         twin.insert(id, 64 + Tick::from(id));
@@ -123,7 +125,7 @@ fn a_cascade_is_stopped_and_taken_up_again() {
     assert_eq!(twin.queue.store.order.cascade, None);
 }
 
-/// As many timers arrive in the bucket as the budget moves out of it: due timers still leave.
+/// As many timers arrive in the bucket as the budget moves out of it, and due timers still leave.
 #[test]
 fn arrivals_do_not_starve_a_cascade() {
     const BUDGET: usize = 4;
@@ -147,8 +149,8 @@ fn arrivals_do_not_starve_a_cascade() {
     }
 }
 
-/// The earliest timer is removed again and again, which leaves a bound that is too early. The wheel
-/// then enters the bucket once, not at each pop.
+/// The earliest timer is removed again and again, which leaves a `min` that is too early. The wheel
+/// then enters the bucket once, instead of at each pop.
 #[test]
 fn a_bound_that_has_come_is_settled_once() {
     const N: u32 = 1000;
@@ -165,15 +167,15 @@ fn a_bound_that_has_come_is_settled_once() {
     assert!(moved < 4 * N as usize, "{moved} moves");
 }
 
-/// A queue that empties the wheel node by node does not search for the head each time.
+/// A queue that empties the wheel node by node need not search for each node.
 #[test]
 fn any_node_is_found_at_once() {
     let (wheel, nodes) = raw((1..=100).rev().map(|delay| (1 << 30) + delay));
     assert_eq!(wheel.any(&nodes), Some(0), "the first of the bucket, not the earliest");
 }
 
-/// The earliest timer of a bucket leaves, and the bucket keeps its old `min`. Then the last timer
-/// leaves: the alarm changes, although that timer was due after `min`.
+/// The earliest timer of a bucket is removed, and the bucket's `min` does not change. Then the
+/// bucket's last timer is removed. The alarm changes, although that timer was due after `min`.
 #[test]
 fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     let mut twin = Twin::over_slab(3);
@@ -187,8 +189,8 @@ fn a_bucket_whose_earliest_is_unknown_reports_that_it_is_emptied() {
     assert_eq!(twin.queue.next_wake(), Some(9000));
 }
 
-/// Nothing expires for a long time: an advance over any number of ticks reads only a few buckets,
-/// and a timer that is the only one in its bucket does not move.
+/// Nothing expires for a long time. An advance over any number of ticks reads only a few buckets,
+/// and a timer that is the only timer in its bucket does not move.
 #[test]
 fn an_advance_over_ages_moves_nothing() {
     let mut twin = Twin::over_slab(3);
@@ -206,8 +208,8 @@ fn an_advance_over_ages_moves_nothing() {
     }
 }
 
-/// The wheel's clock follows deliveries and, while nothing is pending, inserts: near timers then
-/// need no move.
+/// The wheel's clock follows deliveries and, while nothing is pending, inserts. Timers that are due
+/// soon therefore need no move.
 #[test]
 fn near_timers_are_seen_from_the_present() {
     let mut twin = Twin::over_slab(4);
@@ -222,8 +224,8 @@ fn near_timers_are_seen_from_the_present() {
     assert_eq!(twin.advance(twin.now + 2, usize::MAX), (2, 0), "after a delivery");
 }
 
-/// An insert before all other timers of a bucket makes its minimum exact: the wake-up is exact
-/// again.
+/// A timer that is earlier than all other timers of a bucket makes the bucket's minimum exact, so
+/// the wake-up is exact again.
 #[test]
 fn an_earlier_insert_settles_the_minimum() {
     let mut twin = Twin::over_slab(4);
@@ -249,7 +251,8 @@ fn raw(deadlines: impl IntoIterator<Item = Tick>) -> (Raw, WheelNodes) {
     (wheel, nodes)
 }
 
-/// Nodes 0 to 4 at 5, 5, 100, 101 and 5000: levels 0, 0, 1, 1 and 2.
+/// Returns a wheel whose nodes 0 to 4 are due at 5, 5, 100, 101 and 5000, which are at levels 0, 0,
+/// 1, 1 and 2.
 fn five() -> (Raw, WheelNodes) {
     raw([5, 5, 100, 101, 5000])
 }
@@ -332,7 +335,8 @@ fn wrong_minima_are_named() {
     assert_eq!(late, Err(Violation::Minimum));
 }
 
-/// A poll between the timers sets `quiet`; an arrival for an earlier tick lowers `quiet`.
+/// A poll at a tick between two timers sets `quiet`; a new timer for an earlier tick lowers
+/// `quiet`.
 #[test]
 fn a_quiet_span_ends_at_the_next_timer() {
     let (mut wheel, mut nodes) = raw([40, 500]);
@@ -343,7 +347,7 @@ fn a_quiet_span_ends_at_the_next_timer() {
     let due = |due: Option<Due<usize>>| due.map(|due| (due.handle, due.expiry));
     assert_eq!(due(wheel.pop(&mut nodes, 30, &mut 9)), Some((2, 20)));
     assert_eq!(due(wheel.pop(&mut nodes, 40, &mut 9)), Some((0, 40)));
-    // The clock follows the polls: a quiet span is not longer than a level.
+    // The clock follows the polls, because `quiet` is at most `BUCKETS` ticks after the clock.
     assert_eq!((wheel.pop(&mut nodes, 140, &mut 9), wheel.clock, wheel.quiet), (None, 140, 204));
     assert_eq!(wheel.check(&nodes, 1), Ok(()));
     wheel.quiet = 501;
@@ -374,8 +378,9 @@ fn wrong_places_are_named() {
         assert!(half.check(&nodes, 10).is_err(), "clock {clock}");
     }
     assert_eq!(broken(|wheel, _| wheel.cascade = cascade(lowest)), Err(Violation::Bucket));
-    // A cascade moves the second bucket of level 1 down although the first is occupied. The timer
-    // in the first bucket is due before the cascade's clock; no other invariant is violated.
+    // A cascade moves the second bucket of level 1 down although the first bucket is occupied. The
+    // only violated invariant is that the timer in the first bucket is due before the cascade's
+    // clock.
     let (mut second, nodes) = raw([70, 140]);
     second.cascade = Some(Cascade { from: BucketNumber::new(1, 2), clock: 130 });
     assert_eq!(second.check(&nodes, 2), Err(Violation::Bucket));
@@ -388,7 +393,7 @@ fn wrong_counts_are_named() {
     assert_eq!(wheel.check(&nodes, 6), Err(Violation::Count));
 }
 
-/// The bytes of a slab node. 32-bit x86 aligns ticks to four bytes.
+/// Checks the size of a slab node. On 32-bit x86, ticks are aligned to four bytes.
 #[test]
 fn a_record_takes_24_bytes() {
     let bytes = if align_of::<Tick>() == 8 { 24 } else { 20 };

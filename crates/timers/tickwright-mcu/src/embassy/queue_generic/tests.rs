@@ -1,4 +1,4 @@
-//! Tests of the queue with a fixed number of timers, mainly of what it does when it is full.
+//! Tests the queue with a fixed number of timers, mainly what it does when it is full.
 
 use super::*;
 use crate::embassy::testing::{self, Task, Timers, tasks};
@@ -35,8 +35,8 @@ fn a_missed_alarm_is_made_up_for() {
     testing::a_missed_alarm_is_made_up_for(ConstGenericQueue::<3>::new());
 }
 
-/// When Embassy's own queue was full, it woke the task at the end of its vector. Here only the task
-/// that found no room is woken and tries again. All others continue to sleep.
+/// When Embassy's own queue was full, it woke the task at the end of its vector. This queue wakes
+/// only the task that found no room, which tries again. All other tasks continue to sleep.
 #[test]
 fn a_full_queue_wakes_nobody_else_early() {
     let (tasks, log) = tasks(3);

@@ -1,4 +1,4 @@
-//! Tests of the queue in the tasks, and of its storage.
+//! Tests the queue whose timers are in the tasks, and the storage of these timers.
 
 use std::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Time drivers of the tests. Their clocks are virtual.
+//! Time drivers for the tests. Their clocks are virtual.
 
 use std::boxed::Box;
 use std::vec::Vec;
@@ -8,18 +8,18 @@ use super::{Log, Task, Timers, tasks, woken};
 /// How a driver uses its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Works like Embassy's mock driver, which has no alarm. Whenever a timer is armed or the clock
-    /// is advanced, it wakes the due tasks.
+    /// Works like Embassy's mock driver, which has no alarm. The driver wakes the due tasks
+    /// whenever a timer is armed or the clock is advanced.
     Mock,
-    /// Works like Embassy's hardware drivers. If the queue reports a timer, the driver sets its
-    /// alarm to the next expiration that the queue returns.
+    /// Works like Embassy's hardware drivers. If `schedule_wake` of the queue returns true, the
+    /// driver sets its alarm to the next expiration that the queue returns.
     Hardware,
-    /// Works like esp-hal before its pull request 4212. If the queue reports a timer, the driver
-    /// sets its alarm to the deadline of that timer.
+    /// Works like esp-hal before its pull request 4212. If `schedule_wake` of the queue returns
+    /// true, the driver sets its alarm to the deadline of the armed timer.
     Overwriting,
 }
 
-/// A time driver with tasks, which are identified by numbers.
+/// A time driver, with tasks that are identified by numbers.
 pub(crate) struct Driver {
     kind: Kind,
     now: u64,
@@ -28,12 +28,13 @@ pub(crate) struct Driver {
     queue: Box<dyn Timers>,
     tasks: Vec<Task>,
     log: Log,
-    /// The wake-ups so far. Each has the time on the driver's clock and the number of the task.
+    /// The wake-ups so far. Each wake-up has the time on the driver's clock and the number of the
+    /// task.
     seen: Vec<(u64, usize)>,
 }
 
 impl Driver {
-    /// Creates a driver with that queue and `n` tasks. Its clock starts at 0.
+    /// Creates a driver with `queue` and `n` tasks. Its clock starts at 0.
     pub(crate) fn new(kind: Kind, queue: Box<dyn Timers>, n: usize) -> Self {
         let (tasks, log) = tasks(n);
         Self { kind, now: 0, alarm: u64::MAX, queue, tasks, log, seen: Vec::new() }
@@ -70,7 +71,7 @@ impl Driver {
         self.note();
     }
 
-    /// Advances the clock. Drivers of hardware stop at each alarm.
+    /// Advances the clock by `ticks`. A driver with an alarm stops at each alarm on the way.
     pub(crate) fn advance(&mut self, ticks: u64) {
         let end = self.now + ticks;
         while self.kind != Kind::Mock && self.alarm <= end {
@@ -85,14 +86,14 @@ impl Driver {
         self.note();
     }
 
-    /// Clears the alarm and wakes nothing. In Embassy's issue 3758 an interrupt did this: it
-    /// cleared the flag of an alarm that was set while the interrupt ran.
+    /// Clears the alarm and wakes nothing. In Embassy's issue 3758 an interrupt handler did this:
+    /// it cleared the flag of an alarm that was set while the handler ran.
     pub(crate) fn lose_alarm(&mut self) {
         self.alarm = u64::MAX;
     }
 
     /// Overwrites the old queue with `queue` and sets the clock to 0, as a reset of Embassy's mock
-    /// driver does. The tasks are kept.
+    /// driver does. The tasks stay the same.
     pub(crate) fn reset(&mut self, queue: Box<dyn Timers>) {
         self.queue = queue;
         self.now = 0;

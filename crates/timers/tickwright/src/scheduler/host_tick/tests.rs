@@ -1,5 +1,5 @@
-//! While the host tick is the head, the alarm is set for the second timer in every structure. One
-//! wrong structure fails the test: as its second timer it returns the second cell of its array.
+//! While the host tick is the head, the alarm is set for the second timer in every structure. A
+//! wrong structure, which returns the second cell of its array as the second timer, fails the test.
 
 use core::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::scheduler::timer::Entry;
 use crate::scheduler::{Settings, Site, Structure, TimerSet, Timing};
 use crate::time::VirtualHost;
 
-/// A binary heap whose "second" is the second cell of its array, as it was in Xenomai for six
-/// years. A true queue does all other operations.
+/// A binary heap that takes the second cell of its array for the second timer, as Xenomai did for
+/// six years. A correct queue does all other operations.
 struct SecondCell {
     truth: Box<dyn Queue>,
     cells: Vec<Key>,
@@ -38,7 +38,7 @@ impl SecondCell {
     }
 }
 
-/// Methods that call the true queue.
+/// Methods that call the correct queue.
 macro_rules! truth {
     ($(fn $name:ident(&self $(, $arg:ident: $of:ty)*) $(-> $out:ty)?;)+) => {
         $(fn $name(&self $(, $arg: $of)*) $(-> $out)? { self.truth.$name($($arg),*) })+
@@ -100,10 +100,10 @@ impl Queue for SecondCell {
 }
 
 /// Checks every order of the delays. The first delay is the host tick's. While urgent work runs,
-/// the alarm must be set for the earliest of the rest.
+/// the alarm must be set for the earliest other timer.
 fn programs_the_second(make: &dyn Fn() -> TimerSet<()>, delays: [u64; 4]) -> Result<(), String> {
     let mut order = [0, 1, 2, 3];
-    // Visits all 24 orders, by Heap's method without recursion.
+    // Visits all 24 permutations, with Heap's algorithm without recursion.
     let (mut turns, mut at) = ([0; 4], 0);
     loop {
         let mut set = make();
@@ -114,8 +114,8 @@ fn programs_the_second(make: &dyn Fn() -> TimerSet<()>, delays: [u64; 4]) -> Res
                 set.set_host(id).unwrap();
             }
         }
-        // A queue without the host tick gives the right wake-up: wheels may be late, each in its
-        // own way.
+        // A second queue without the host tick gives the expected wake-up, because each wheel is
+        // late by a different time.
         let mut without = make();
         for which in order.into_iter().filter(|which| *which > 0) {
             without.add(Timing::after(Duration::from_millis(delays[which])), &Site::here("x"), ()).unwrap();
@@ -138,8 +138,9 @@ fn programs_the_second(make: &dyn Fn() -> TimerSet<()>, delays: [u64; 4]) -> Res
     }
 }
 
-/// The first case puts the smaller child into the left cell or the right one, by order. The others
-/// have equal delays, or a host tick that does not head the queue.
+/// In the first case, the order of the inserts decides whether the smaller child of a heap is the
+/// left one or the right one. The other cases have equal delays, or a host tick that is not the
+/// head of the queue.
 const DELAYS: [[u64; 4]; 4] = [[10, 20, 30, 40], [10, 10, 20, 30], [30, 20, 20, 20], [20, 10, 40, 30]];
 
 #[test]

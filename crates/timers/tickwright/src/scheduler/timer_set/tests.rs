@@ -1,10 +1,10 @@
-//! Tests of the parts that only this module sees: ids, the ring of `int` ids, grids, slack.
+//! Tests of private parts: ids, the ring of `int` ids, grids, slack.
 
 use core::time::Duration;
 
 use proptest::prelude::*;
 
-use tickwright_core::{DefaultFamily, Key};
+use tickwright_core::{Key, SchedulerFamily};
 use tickwright_nodes::arena::{GENERATIONS, SlotState};
 
 use super::super::int_ids::IntIds;
@@ -20,9 +20,9 @@ fn table() -> Table<()> {
     Table::new(Structure::default().build().unwrap())
 }
 
-/// A table whose slots have used up all generations up to `last`.
+/// Returns a table whose slots have used all generations up to `last`.
 fn worn(last: u32) -> Table<()> {
-    Table::new(boxed::<DefaultFamily, _>(Entries::with_last_generation(last), ()).unwrap())
+    Table::new(boxed::<SchedulerFamily, _>(Entries::with_last_generation(last), ()).unwrap())
 }
 
 fn add(table: &mut Table<()>) -> Key {
@@ -58,8 +58,8 @@ fn a_slot_whose_generations_are_used_up_is_retired() {
     assert_eq!((table.live(), find(&table, last), table.check()), (1, None, Ok(())));
 }
 
-/// More timers than a cache holds: their slots are fetched ahead, and they run in order all the
-/// same.
+/// If there are more timers than a cache holds, their slots are fetched in advance, and the timers
+/// still run in order.
 #[test]
 fn many_timers_run_in_order() {
     const MANY: u64 = 20_000;
@@ -67,7 +67,7 @@ fn many_timers_run_in_order() {
         let host = crate::time::VirtualHost::new();
         let structure: Structure = name.parse().unwrap();
         let mut set = TimerSet::new(Settings::new().clock(host.monotonic()).structure(structure));
-        // 7,919 is prime, so each tick up to `MANY` comes once.
+        // 7,919 is prime, so each tick below `MANY` is used exactly once.
         for at in 0..MANY {
             let ms = 1 + at * 7919 % MANY;
             assert!(set.add(Timing::after(Duration::from_millis(ms)), &Site::here("t"), ms).is_ok());
@@ -95,7 +95,8 @@ fn two_sets_do_not_share_ids() {
     assert_eq!(find(&tables[0], two), None);
 }
 
-/// The C interface takes a number whose upper half is 0 for an `int` id.
+/// The C interface treats a number whose upper half is 0 as an `int` id, so the upper half of every
+/// other id must not be 0.
 #[test]
 fn no_id_looks_like_an_int_id() {
     for last in [0, 1, GENERATIONS / 2, GENERATIONS - 2, GENERATIONS - 1] {
@@ -134,8 +135,8 @@ fn a_slack_is_kept_to_four_bits() {
     ] {
         assert_eq!(Slack::at_most(asked).ns(), kept, "{asked}");
     }
-    // The kept slack is at most the requested one, and at most an eighth less than that, apart from
-    // the unit of 1024 ns.
+    // The stored slack is never more than the requested slack. It is less by at most an eighth of
+    // the request, apart from rounding to units of 1024 ns.
     for power in 10..44 {
         for asked in [1 << power, (1 << power) + 1, (3 << power) / 2, (2 << power) - 1] {
             let kept = Slack::at_most(asked).ns();
@@ -201,7 +202,8 @@ proptest! {
         }
     }
 
-    /// Deliveries and overruns together are the periods that have passed, and a grid stays a grid.
+    /// The number of deliveries plus the number of overruns is the number of periods that have
+    /// passed, and due times stay on the grid.
     #[test]
     fn skipped_periods_are_counted(due in 0u64..1_000, period in 1u64..50, late in 0u64..500) {
         let now = due + late;
@@ -241,7 +243,7 @@ fn times_by_the_wall_saturate() {
     assert_eq!(unshifted(u64::MAX, -10), u64::MAX);
 }
 
-/// With room for a timer, adding the timer allocates nothing.
+/// If room was reserved for a timer, adding the timer allocates nothing.
 #[test]
 fn room_is_made_in_advance() {
     struct Still;

@@ -26,7 +26,7 @@ fn a_clock_of_the_machine_is_read_and_no_other_clock() {
     assert!(word(None, Ticks::MILLISECOND).is_at_most(0), "no clock: the last advance has the time");
 }
 
-/// A pointer to a clock reads that clock.
+/// A smart pointer to a clock has the same timeline as that clock.
 #[test]
 fn a_pointer_to_a_clock_of_the_machine_is_such_a_clock() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::BootTime);

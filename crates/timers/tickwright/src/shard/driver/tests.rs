@@ -21,7 +21,7 @@ fn scene(ticks: Ticks) -> (VirtualHost, Arc<Shards>, ShardDriver<VirtualClock>) 
     (host, shards, driver)
 }
 
-/// A timer that logs its deadline and the time at which it fired.
+/// Returns a timer that logs its deadline and the time at which it fires.
 fn logging(shards: &Shards, shard: usize) -> (SharedTimer, Log) {
     let log = Log::default();
     let fired = Arc::clone(&log);
@@ -39,7 +39,7 @@ fn it_fires_at_the_end_of_the_bucket_and_not_before() {
             let begin = host.monotonic().now();
             let now = begin.as_nanos();
             timer.add(driver.ticks().deadline(begin + Duration::from_nanos(delay))).unwrap();
-            // If there is none, the timer was due at once and has fired.
+            // If no timer is pending, the timer was due at once and has fired.
             let expiry = shards.shard(0).unwrap().next_expiry().unwrap_or(now / MS);
             assert!(expiry > now / MS || delay == 0, "{delay} at {now}: early");
             assert!(expiry * MS >= now + delay, "early");
@@ -76,7 +76,7 @@ fn an_idle_shard_is_asleep_and_re_arms_in_place_do_not_wake_it() {
     for deadline in [1000, 300, 1, 10] {
         deferrable.modify(deadline).unwrap();
     }
-    // A later deadline and a cancel leave the alarm as it is.
+    // Neither a later deadline nor a cancel changes the alarm.
     timer.modify(100_000).unwrap();
     timer.cancel();
     host.advance(Duration::from_nanos(71));
@@ -123,7 +123,7 @@ fn whatever_makes_it_earlier_wakes_it() {
 fn a_clock_that_stood_still_does_not_make_a_bucket_coarse() {
     let (host, shards, driver) = scene(Ticks::MILLISECOND);
     let (timer, log) = logging(&shards, 0);
-    // A night passes without a timer: no thread has advanced the shard since.
+    // Eight hours pass without a timer, and no thread advances the shard.
     host.advance(Duration::from_millis(8 * 3600 * 1000));
     assert!(driver.settle());
     assert_eq!(driver.thread().wakeups(), 0);

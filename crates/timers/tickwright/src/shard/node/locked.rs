@@ -19,7 +19,7 @@ pub(crate) struct Taken<G: WheelGeometry> {
 }
 
 impl<G: WheelGeometry> Locked<G> {
-    /// Advances the clock, and never moves it back.
+    /// Advances the shard's time to `now`, unless it is already later.
     pub(crate) fn forward(&mut self, base: &Base<G>, now: Tick) {
         if now > self.now {
             self.now = now;
@@ -27,14 +27,15 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Publishes which clock the shard has. Each change of the clock or the ticks ends with this
-    /// call.
+    /// Publishes which clock the shard has. Each function that changes the clock or the length of a
+    /// tick ends with this call.
     pub(crate) fn publish_clock(&self, base: &Base<G>) {
         base.clock_word.publish(self.outside.clock.as_deref(), self.outside.ticks);
     }
 
-    /// Advances the shard's time to its own clock, if it has one. If the time stood still while the
-    /// driver slept, a new timer would get a bucket that is too coarse.
+    /// If the shard has a clock, advances the shard's time to the clock's time. Otherwise a new
+    /// timer would get a bucket that is too coarse, because the shard's time did not advance while
+    /// the driver slept.
     pub(crate) fn read_clock(&mut self, base: &Base<G>) {
         if let Some(clock) = &self.outside.clock {
             let now = self.outside.ticks.now(clock.now());
@@ -43,10 +44,10 @@ impl<G: WheelGeometry> Locked<G> {
     }
 
     /// Sets the alarm if it would go off too late for a timer that was armed for `deadline`. The
-    /// alarm is code of the caller, so words and wheels must be consistent before the call.
+    /// alarm is user code, so words and wheels must be consistent before this call.
     ///
-    /// If the deadline is not before the alarm's time, the alarm is not changed. The end of a pass
-    /// sets the alarm in any case.
+    /// If the deadline is not before the alarm's time, the alarm is not changed. During a pass it
+    /// is not changed either, because the end of a pass always sets it.
     pub(crate) fn set_alarm_earlier(&mut self, deadline: Tick) {
         if let Some(alarm) = &self.outside.alarm
             && !self.expiring
@@ -59,8 +60,8 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Sets the alarm to the next wake-up, even if that has not changed, because the alarm may have
-    /// gone off meanwhile.
+    /// Sets the alarm to the next wake-up, even if the wake-up has not changed, because the alarm
+    /// can have gone off since it was set.
     pub(crate) fn set_alarm(&mut self) {
         if let Some(alarm) = &self.outside.alarm {
             let wake = self.next_wake();
@@ -69,14 +70,14 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Inserts a timer that is in no wheel. This shard holds a count of the timer. Returns the word
-    /// that the caller must write.
+    /// Inserts a timer that is in no wheel. The shard already holds a count of the timer. Returns
+    /// the word that the caller must write to the timer.
     pub(crate) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
         let (which, now) = (usize::from(node.deferrable), self.now);
         let wheel = &mut self.wheels[which];
         self.len[which] += 1;
-        // A timer armed for the past during a pass fires at the next tick, which is after the time
-        // of the pass. Otherwise the pass might never end.
+        // During a pass, a timer that is armed for the past fires at the next tick, which is after
+        // the time of the pass, because otherwise the pass might never end.
         let _ = if self.expiring {
             G::insert_behind(wheel, &mut self.records, p, deadline, now)
         } else {
@@ -84,35 +85,38 @@ impl<G: WheelGeometry> Locked<G> {
         };
         let level = match G::level(wheel, &self.records, p) {
             Some(level) => level,
-            // The timer is due at once. At level 0 the word admits only the same deadline again.
+            // The timer is due at once. With level 0 in its word, the unlocked path admits only the
+            // same deadline again.
             None if deadline <= now => 0,
             None => PARKED,
         };
         Word::pending(deadline, level)
     }
 
-    /// Takes a timer that is pending here out of its wheel. This shard keeps its count of the
-    /// timer. As in all functions that take a link, `p` is in a wheel of this shard, or the caller
-    /// holds a count.
+    /// Takes a timer that is pending on this shard out of its wheel. The shard keeps its count of
+    /// the timer. As in all functions with a link as argument, `p` is in a wheel of this shard, or
+    /// the caller holds a count.
     pub(crate) fn remove(&mut self, p: Link<G>) {
         let which = usize::from(self.records.node(p).deferrable);
         self.len[which] -= 1;
         let _ = self.wheels[which].remove(&mut self.records, p);
     }
 
-    /// Takes a timer that is pending here out of its wheel, and returns the shard's count of it.
+    /// Takes a timer that is pending on this shard out of its wheel, and returns the shard's
+    /// counted reference to the timer.
     pub(crate) fn take_out(&mut self, p: Link<G>) -> SharedTimer<G> {
         self.remove(p);
         Self::release(p)
     }
 
-    /// Moves one timer that is pending here to another shard. The timer keeps its deadline. Returns
-    /// whether this shard had a pending timer.
+    /// Moves one timer that is pending on this shard to the shard `target`, with the same deadline.
+    /// Returns `false` if this shard has no pending timer.
     pub(crate) fn hand_one_over(&mut self, target: &mut Self, number: u32) -> bool {
         let Some(p) = self.any() else { return false };
         let node = self.records.node(p);
-        // Only the holder of the lock writes a parked word. This is an exchange, so an unlocked
-        // re-arm either comes before it and counts, or comes after it and takes the lock.
+        // Only the holder of the lock writes a parked word. The word is parked by an atomic
+        // exchange. An unlocked re-arm therefore happens either before it and is effective, or
+        // after it and then takes the lock.
         let word = Word(node.word.fetch_or(Word::PARK, Ordering::Relaxed));
         let deadline = self.deadline(p, word);
         let timer = self.take_out(p);
@@ -126,8 +130,8 @@ impl<G: WheelGeometry> Locked<G> {
     pub(crate) fn empty_one(&mut self) -> Option<SharedTimer<G>> {
         let p = self.any()?;
         let timer = self.take_out(p);
-        // Relaxed is enough: a thread that re-armed held a reference. Its count orders that
-        // thread's writes before the timer's drop.
+        // Relaxed is enough. A thread that re-armed the timer held a counted reference, and
+        // releasing that reference orders the thread's writes before the drop of the timer.
         timer.node.word.swap(Word::IDLE.0, Ordering::Relaxed);
         timer.node.ghost.withdrawn(true, false);
         Some(timer)
@@ -138,7 +142,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels.iter().find_map(|wheel| wheel.any(&self.records))
     }
 
-    /// Returns the deadline of a timer that is pending here. `word` is the timer's word.
+    /// Returns the deadline of a timer that is pending on this shard. `word` is the timer's word.
     pub(crate) fn deadline(&self, p: Link<G>, word: Word) -> Tick {
         match word.whole() {
             Some((deadline, _)) => deadline,
@@ -146,7 +150,7 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Returns whether a timer that is pending here is due but not yet taken.
+    /// Returns whether a timer that is pending on this shard is due.
     pub(crate) fn is_due(&self, node: &Arc<Node<G>>) -> bool {
         let wheel = &self.wheels[usize::from(node.deferrable)];
         wheel.expiry(&self.records, Link::of(node)) <= self.now
@@ -157,14 +161,16 @@ impl<G: WheelGeometry> Locked<G> {
         self.running.filter(|&(p, _)| p == Link::of(node)).map(|(_, thread)| thread)
     }
 
-    /// Unlinks the first timer of both wheels that is due at `until`. Of two timers that are due at
-    /// the same tick it takes the timer that wakes a driver. Therefore neither kind of timer
-    /// starves the other, however small the budget is.
+    /// Unlinks the first timer of the two wheels that is due at `until`. If both wheels have a
+    /// timer that is due at the same tick, it unlinks the one that wakes a driver. Because the
+    /// earlier timer always comes first, neither wheel starves the other, however small the budget
+    /// is.
     fn pop(&mut self, until: Tick, budget: &mut usize) -> Option<Due<Link<G>>> {
         let Self { wheels, records, .. } = self;
         let mut due = |which: usize| Some((wheels[which].due(records, until, budget)?.expiry, which));
-        // The smaller tuple belongs to the earlier timer, or to the standard wheel if both timers
-        // are equally early. An arm may have moved a wheel beyond `until`.
+        // The smaller tuple belongs to the earlier timer. If both timers are due at the same tick,
+        // it belongs to the wheel of timers that wake a driver. An arm can have advanced a wheel
+        // beyond `until`.
         let (_, which) =
             [due(0), due(1)].into_iter().flatten().filter(|&(expiry, _)| expiry <= until).min()?;
         let popped = self.wheels[which].pop(&mut self.records, until, budget)?;
@@ -172,14 +178,14 @@ impl<G: WheelGeometry> Locked<G> {
         Some(popped)
     }
 
-    /// Takes the first timer that is due at `until` out of its wheel, if the budget allows it. From
+    /// If the budget allows it, takes the first timer that is due at `until` out of its wheel. From
     /// now on the timer is firing.
     pub(crate) fn take(&mut self, until: Tick, budget: &mut usize, thread: ThreadId) -> Option<Taken<G>> {
         let popped = self.pop(until, budget)?;
         let timer = Self::release(popped.handle);
-        // Acquire, so that the callback sees everything that was written before any re-arm that
-        // counted. This is an exchange, so its old value is the last deadline, and a later re-arm
-        // sees that the timer fires.
+        // Acquire, so that the callback sees everything that threads wrote before they re-armed the
+        // timer. Because this is an exchange, the old value has the last deadline, and any later
+        // re-arm sees that the timer is firing.
         let word = Word(timer.node.word.swap(Word::FIRING.0, Ordering::Acquire));
         let deadline = word.whole().map_or(popped.deadline, |(deadline, _)| deadline);
         timer.node.ghost.fired(deadline, until);
@@ -187,16 +193,16 @@ impl<G: WheelGeometry> Locked<G> {
         Some(Taken { timer, deadline, expiry: popped.expiry })
     }
 
-    /// Notes that the callback of the timer has returned or was unwound.
+    /// Notes that the callback of the timer has returned or panicked.
     pub(crate) fn finish(&mut self, base: &Base<G>, node: &Node<G>) {
         self.running = None;
         node.note_end();
         tell(&base.ended, self);
     }
 
-    /// Called in a forked child, which has no other threads. No thread waits there, and another
-    /// thread's pass is over. The timer that such a pass was firing is idle, unless it was armed
-    /// again.
+    /// Removes the state of other threads in a forked child, where those threads do not exist. In
+    /// the child no other thread waits or runs a pass. If such a pass was firing a timer, the timer
+    /// becomes idle, unless it was armed again.
     fn forget_threads(&mut self) {
         self.waiters.forget();
         let Some((p, thread)) = self.running else { return };
@@ -205,8 +211,8 @@ impl<G: WheelGeometry> Locked<G> {
             self.running = Some((p, here));
         } else {
             (self.running, self.expiring) = (None, false);
-            // Its pass holds a count on the stack of a thread that does not exist in the child, so
-            // the node stays alive.
+            // The node is alive, because the pass that fired it holds a count. That count is on the
+            // stack of a thread that does not exist in the child, so it is never released.
             self.records.node(p).note_end();
         }
     }
@@ -216,7 +222,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.len[0] + self.len[1]
     }
 
-    /// Returns the next tick at which a driver must wake. Deferrable timers do not count.
+    /// Returns the next tick at which a driver must wake. Deferrable timers are ignored.
     pub(crate) fn next_wake(&self) -> Option<Tick> {
         self.wheels[0].next_wake(&self.records)
     }
@@ -226,7 +232,7 @@ impl<G: WheelGeometry> Locked<G> {
         self.wheels[0].next_expiry(&self.records)
     }
 
-    /// Returns whether no timer is due at `until`, deferrable or not.
+    /// Returns whether neither a deferrable timer nor any other timer is due at `until`.
     pub(crate) fn is_done(&self, until: Tick) -> bool {
         self.wheels.iter().all(|wheel| wheel.next_wake(&self.records).is_none_or(|wake| wake > until))
     }
@@ -238,7 +244,7 @@ impl<G: WheelGeometry> Locked<G> {
         }
     }
 
-    /// Checks the wheels, and each timer's word against them.
+    /// Checks the wheels, and checks that each timer's word agrees with its wheel.
     pub(crate) fn check(&self, shard: usize) -> Result<(), Violation> {
         for (wheel, &len) in self.wheels.iter().zip(&self.len) {
             wheel.check(&self.records, len)?;
@@ -254,12 +260,13 @@ impl<G: WheelGeometry> Locked<G> {
                 result = Err(Violation::Position);
             } else if let (Some((deadline, level)), Some(filed)) =
                 (word.whole(), G::level(wheel, &self.records, p))
-                // A due timer that the wheel has not moved yet may have been reduced in its place.
+                // A timer that is due but not taken yet can have been reduced without leaving its
+                // bucket.
                 && wheel.expiry(&self.records, p) > self.now
             {
                 let noted = wheel.deadline(&self.records, p);
-                // The wheel's deadline is later than the word's deadline if the word's deadline had
-                // passed when the timer was armed.
+                // If the deadline in the word had already passed when the timer was armed, the
+                // deadline in the wheel's record is later.
                 let same = G::same_bucket(deadline, noted, level);
                 if filed != level || !same && deadline > noted {
                     result = Err(Violation::Bucket);
@@ -272,7 +279,7 @@ impl<G: WheelGeometry> Locked<G> {
 
 impl<G: WheelGeometry> Node<G> {
     /// Notes that the timer's callback has ended. If a re-arm or a shutdown has written the word
-    /// meanwhile, the word stays.
+    /// during the callback, the word is not changed.
     fn note_end(&self) {
         let (firing, idle) = (Word::FIRING.0, Word::IDLE.0);
         self.ghost.ended();
@@ -280,7 +287,7 @@ impl<G: WheelGeometry> Node<G> {
     }
 }
 
-/// The lock of a timer's shard and, if the timer moves to another shard, the lock of that shard.
+/// The guard of a timer's shard and, if the timer moves to another shard, the guard of that shard.
 pub(crate) struct Held<'a, G: WheelGeometry> {
     pub(crate) base: &'a Base<G>,
     pub(crate) home: MutexGuard<'a, Locked<G>>,
@@ -302,7 +309,7 @@ impl<G: WheelGeometry> Set<G> {
             state: Slot::new(Locked::new(now), Locked::forget_threads),
             ended: Condvar::new(),
         });
-        // The shards are in a box, and keep their addresses until they are dropped.
+        // The shards are in a box, so their addresses do not change until they are dropped.
         let set = Self { bases: bases.collect(), stripes: Stripes::new() };
         if !set.bases.iter().all(|base| base.state.register(Order::Timers)) {
             no_memory::<Base<G>>();
@@ -310,8 +317,8 @@ impl<G: WheelGeometry> Set<G> {
         set
     }
 
-    /// Returns the shard with this number. The number is also returned, as the `u32` that timers
-    /// store.
+    /// Returns the shard with this number. Also returns the number as a `u32`, the type in which
+    /// timers store it.
     pub(crate) fn shard(&self, number: usize) -> Option<(u32, &Base<G>)> {
         // There are fewer than 2^32 shards.
         Some((u32::try_from(number).ok()?, self.bases.get(number)?))
@@ -319,8 +326,8 @@ impl<G: WheelGeometry> Set<G> {
 
     /// Locks the shard that the timer belongs to, and `target`, in the order of their numbers.
     ///
-    /// A timer leaves a shard only under that shard's lock, so the number is read again under the
-    /// lock and is then right.
+    /// A timer leaves a shard only under that shard's lock. Therefore the timer's shard number is
+    /// read again under the lock, and can no longer change then.
     pub(crate) fn lock_timer(&self, node: &Node<G>, target: Option<u32>) -> Held<'_, G> {
         loop {
             let shard = node.shard.load(Ordering::Relaxed);
@@ -340,7 +347,7 @@ impl<G: WheelGeometry> Set<G> {
     }
 }
 
-/// Takes both locks: first `one` if `in_order`, otherwise first `two`.
+/// Takes both locks. If `in_order` is true, it takes `one` first, otherwise `two`.
 pub(crate) fn lock_both<'a, T>(
     one: &'a Mutex<T>,
     two: &'a Mutex<T>,

@@ -4,7 +4,7 @@ use super::super::Shards;
 use super::super::word::{DEADLINES, Word};
 use crate::sync::{Ordering, lock};
 
-/// The level of a deadline 100 ticks away: its bucket ends at tick 104.
+/// The level of a timer with a delay of 100 ticks. Its bucket ends at tick 104.
 const LEVEL: u8 = 1;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Loom models of the claims of stripes, in all schedules.
+//! Loom models in which threads claim stripes, in all schedules.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};

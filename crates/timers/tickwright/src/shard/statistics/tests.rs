@@ -3,7 +3,7 @@ use std::thread;
 
 use super::{MINE, SHARED, STRIPES, Stripes};
 
-/// A test that owns every stripe, or needs a free one, holds this lock.
+/// A test that claims every stripe, or needs a free stripe, holds this lock.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -30,10 +30,21 @@ fn threads_that_find_no_stripe_share_one_and_lose_nothing() {
             }
         });
         done.wait();
-        // A join also waits for the destructors of a thread's locals; the end of a scope does not.
+        // The threads are joined explicitly, because a join also waits for the destructors of
+        // thread-local variables, and the end of a scope does not.
         holders.into_iter().for_each(|holder| holder.join().unwrap());
     });
     assert_eq!(stripes.sum().matched, SHARED as u64 + more * each);
+}
+
+#[test]
+fn each_column_has_its_own_count() {
+    let stripes = Stripes::new();
+    stripes.count_match();
+    (0..2).for_each(|_| stripes.count_no_op());
+    (0..4).for_each(|_| stripes.count_lost_race());
+    let sum = stripes.sum();
+    assert_eq!((sum.matched, sum.no_op, sum.lost_races, sum.calls()), (1, 2, 4, 3));
 }
 
 #[test]
@@ -51,7 +62,7 @@ fn an_ended_threads_stripe_is_added_to() {
 fn an_ended_thread_gives_its_stripe_back() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..2 * STRIPES {
-        // Two threads run at a time, so that one of them owns a stripe other than the first.
+        // Two threads run at the same time, so that one of them owns a stripe other than the first.
         let both = Arc::new(Barrier::new(2));
         let own = |both: Arc<Barrier>| {
             thread::spawn(move || {

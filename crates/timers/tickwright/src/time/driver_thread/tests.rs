@@ -23,8 +23,8 @@ fn an_idle_driver_is_asleep() {
     }
     assert_eq!((driver.runs(), driver.wakeups()), (0, 0), "nothing is due, however long");
 
-    // Time-outs that move on and never come due, as most do. The first one wakes the thread, which
-    // slept without a limit.
+    // Time-outs that are moved later again and again and never come due, as most time-outs. Only
+    // the first one wakes the thread, which slept without a limit.
     for round in 0..1000 {
         host.advance(Duration::from_millis(1));
         parker.set(Some(parker.clock().now() + Duration::from_nanos(30_000_000_000 + round)));
@@ -32,7 +32,7 @@ fn an_idle_driver_is_asleep() {
     assert!(driver.settle());
     assert_eq!((driver.runs(), driver.wakeups()), (0, 1));
 
-    // Each alarm that comes due wakes the thread once.
+    // Each alarm that goes off wakes the thread once.
     for round in 1..=10 {
         parker.set(Some(parker.clock().now() + Duration::from_secs(30)));
         assert!(driver.settle());
@@ -80,7 +80,8 @@ fn a_panic_is_contained_and_reported() {
     assert_eq!(driver.panics(), None);
     driver.parker().set(Some(Instant::ZERO));
     assert!(driver.settle());
-    // A panic kept the closure from setting the alarm: the driver looks again a second later.
+    // The panic prevented the closure from setting the alarm, so the driver calls the closure again
+    // one second later.
     for run in 2..=4 {
         assert_eq!(driver.parker().alarm(), Some(Instant::ZERO + Duration::from_secs(run - 1)));
         host.advance(Duration::from_secs(1));

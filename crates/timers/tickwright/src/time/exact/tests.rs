@@ -31,7 +31,7 @@ fn no_sleep_is_too_short() {
     assert!(SLEEPER.with(|sleeper| sleeper.as_ref().unwrap().timer.is_some()), "each system has a timer");
 }
 
-/// Without a timer a sleeper waits in milliseconds, rounded up.
+/// A sleeper without a timer waits for a whole number of milliseconds, which is rounded up.
 #[test]
 fn no_sleep_without_a_timer_is_too_short() {
     let sleeper = Sleeper { timer: None, ..Sleeper::new().unwrap() };
@@ -62,7 +62,7 @@ fn a_notice_wakes_each_thread() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// A notice that a thread did not wait for ends one wait early, and no more than one.
+/// A notification that came while the thread did not wait ends only one later wait early.
 #[test]
 fn a_late_notice_is_used_up() {
     let sleeper = Sleeper::new().unwrap();

@@ -7,7 +7,8 @@ use std::thread;
 use super::{Parker, Woken};
 use crate::time::{Alarm, Clock, Instant, SystemClock, VirtualClock, VirtualHost};
 
-/// Starts a thread that waits until the parker is stopped, and sends each result of the wait.
+/// Starts a thread that waits again and again until the parker is stopped, and sends the result of
+/// each wait.
 fn sleeper<K: Clock + 'static>(parker: &Arc<Parker<K>>) -> Receiver<Woken> {
     let (told, hear) = channel();
     let parker = Arc::clone(parker);
@@ -154,7 +155,7 @@ fn a_suspend_rings_what_came_due_by_boot_time() {
     steady.stop();
 }
 
-/// A clock that seems to advance by itself, and jumps without notifying the parker.
+/// A clock that claims to advance by itself, and jumps without notifying the parker.
 #[derive(Default)]
 struct Jumping {
     now: AtomicU64,
@@ -178,7 +179,7 @@ fn a_clock_that_jumps_is_looked_at_again() {
     let parker = Parker::new(Arc::clone(&clock));
     parker.set(Some(Instant::from_nanos(u64::MAX - 1)));
     let hear = sleeper(&parker);
-    // The parker looks at the clock again and again.
+    // The parker reads the clock again and again.
     while clock.looks.load(Ordering::Relaxed) < 10 {
         thread::yield_now();
     }
@@ -194,7 +195,7 @@ fn by_the_machines_clocks_it_is_never_early() {
         for delay in [0, 1, 1000, 1_000_000] {
             let at = clock.now() + Duration::from_nanos(delay);
             parker.set(Some(at));
-            // Somebody may set the wall clock meanwhile.
+            // The wall clock of the machine can be set during this test.
             while parker.wait() != Woken::Due {}
             assert!(clock.now() >= at);
         }

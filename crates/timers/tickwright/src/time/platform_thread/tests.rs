@@ -34,7 +34,7 @@ fn a_thread_that_nobody_waits_for_goes_by_itself() {
         for _ in 0..count {
             let done = Arc::new(());
             let work = Arc::clone(&done);
-            // The least stack is 16 KiB on x86-64, and 128 KiB on 64-bit Arm.
+            // The smallest allowed stack is 16 KiB on x86-64, and 128 KiB on 64-bit Arm.
             let join = start_thread(None, Some(1 << 18), Box::new(move || drop(work))).unwrap();
             drop(join);
             while Arc::strong_count(&done) > 1 {
@@ -45,8 +45,9 @@ fn a_thread_that_nobody_waits_for_goes_by_itself() {
     run(20);
     let before = stacks();
     run(200);
-    // Each would keep two mappings. Other tests of this process have some meanwhile, and a thread
-    // ends a little after its work, on a busy machine much later.
+    // A thread that is not detached would leave two mappings. The test waits until most mappings
+    // have disappeared, because other tests of this process also create mappings, and a thread ends
+    // some time after its work, which can be long on a busy machine.
     let begun = Instant::now();
     while stacks() >= before + 150 {
         let waited = begun.elapsed();

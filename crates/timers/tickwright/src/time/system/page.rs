@@ -1,13 +1,15 @@
-//! WebAssembly without WASI: the standard library's clocks panic there. With the feature `web` the
-//! host has the time. Without it these clocks stand still, and the caller brings a clock.
+//! WebAssembly without WASI, where the standard library's clocks panic. With the feature `web`, the
+//! host's clocks are read. Without this feature these clocks stand still, and the caller must pass
+//! another clock.
 
 #[cfg(feature = "web")]
 use crate::time::web::{date, now};
 
-/// The time when the page began: as elsewhere a day, so that a program can name earlier times.
+/// The time that the clocks show when the page begins. It is one day, as on other systems, so that
+/// a program can express earlier times.
 const START: u64 = 86_400_000_000_000;
 
-/// The date is a whole number of milliseconds.
+/// The page's date is a whole number of milliseconds, in ns.
 pub(super) const GRANULE: i64 = 1_000_000;
 
 #[cfg(not(feature = "web"))]

@@ -1,27 +1,29 @@
-//! Other systems: the clocks of the standard library.
+//! Systems other than Linux: the clocks of the standard library.
 #![expect(clippy::disallowed_types, reason = "where there are forks there is a better clock")]
 
 use core::time::Duration;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
-/// The time at the first reading, a day, so that a program can name times before its start, such as
-/// that of an interval that is an hour behind.
+/// The time that the clock shows at its first reading. It is one day, so that a program can express
+/// times before its start, for example the due time of an interval that is an hour behind.
 const START: Duration = Duration::from_secs(86_400);
 
-/// The coarsest step of a wall clock here, in ns: 100 ns on Windows, a microsecond on macOS.
+/// The coarsest resolution of these systems' wall clocks, in ns. It is 100 ns on Windows and 1 us
+/// on macOS.
 pub(super) const GRANULE: i64 = 1000;
 
 pub(super) fn monotonic() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
-    // Another thread may set the origin after this thread read the clock. The difference is then
-    // zero, not negative.
+    // If another thread sets the origin after this thread has read the clock, the difference
+    // saturates at zero.
     let since = Instant::now().saturating_duration_since(*ORIGIN.get_or_init(Instant::now));
     u64::try_from((START + since).as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// macOS counts the time of suspends in this clock. On Linux its tests run.
+/// Reads a clock that on macOS also advances during suspends. The function also exists on Linux, so
+/// that its tests run there.
 #[cfg(any(target_vendor = "apple", all(test, target_os = "linux")))]
 pub(super) fn boot_time() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

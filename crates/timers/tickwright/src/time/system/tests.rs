@@ -6,7 +6,7 @@ use crate::time::{Clock, Instant};
 
 const ALL: [SystemClock; 3] = [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 
-/// Two clocks that advance by `pace` at each reading, and their true offset.
+/// A steady clock and a wall clock, which advance by `pace` at each reading, and their true offset.
 struct Machine {
     steady: AtomicU64,
     pace: u64,
@@ -41,14 +41,14 @@ fn an_offset_stays_until_the_wall_is_set() {
     }
 }
 
-/// Readings take different times. The estimate never moves away from the true offset, so it
-/// settles.
+/// Readings take different lengths of time. The estimated offset never moves away from the true
+/// offset, and stops changing after some readings.
 #[test]
 fn an_offset_only_comes_nearer() {
     let mut error = u64::MAX;
     let known = AtomicI64::new(i64::MIN);
     for round in 0..1000_u64 {
-        // Two gaps: one before the wall is read, and one after.
+        // Two delays: one before the wall clock is read, and one after.
         let (a, b) = (round * 7919 % 61, round * 104_729 % 53);
         let times = [1000 * round, 1000 * round + a + b];
         let at = AtomicU64::new(0);
@@ -61,7 +61,7 @@ fn an_offset_only_comes_nearer() {
     assert!(error <= 2, "{error}");
 }
 
-/// Clocks of a page show a tenth of a millisecond, and the date in milliseconds.
+/// A page's steady clock shows multiples of 0.1 ms, and its date shows whole milliseconds.
 #[test]
 fn an_offset_of_coarse_clocks_settles_and_is_not_early() {
     const GRANULE: i64 = 1_000_000;
@@ -83,7 +83,7 @@ fn no_value_of_a_clock_panics() {
     for steady in [0, 1, u64::MAX] {
         for wall in [i64::MIN, -1, 0, i64::MAX] {
             let _ = offset(&AtomicI64::new(i64::MIN), 1_000_000, || steady, || wall);
-            // A clock that claims to be steady and is not.
+            // A clock that claims to be steady, but runs backwards.
             let at = AtomicU64::new(steady);
             let back = || at.fetch_sub(1, Ordering::Relaxed);
             let _ = offset(&AtomicI64::new(i64::MAX), 1_000_000, back, || wall);
@@ -118,7 +118,7 @@ fn sleepers_look_up_where_a_clock_may_jump() {
     assert_eq!(longest, [None, Some(Duration::from_secs(1)), Some(Duration::from_secs(1))]);
 }
 
-/// Every system compiles the fallback of other systems into its tests.
+/// The tests of every system include the portable clocks, which only some systems use.
 #[test]
 fn the_portable_clocks_go_on() {
     for clock in [portable::monotonic, portable::boot_time] {

@@ -15,8 +15,8 @@ use libc as system;
 
 use system::{EV_ADD, EV_DELETE, EV_ONESHOT, EVFILT_TIMER, NOTE_NSECONDS, kevent};
 
-/// The longest wait that the kernel gets, so that its arithmetic does not overflow. A later alarm
-/// is set again when this time is over.
+/// The longest wait that is passed to the kernel, so that the kernel's arithmetic does not
+/// overflow. If the alarm is later, the kernel's timer is set again after this time.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 pub(super) fn create(_: SystemClock) -> io::Result<OwnedFd> {
@@ -28,12 +28,12 @@ pub(super) fn create(_: SystemClock) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Makes the descriptor number of `at` refer to the open file of `by`. A child inherits no kqueue.
-/// The number of `at` is free there, and `by` may have it already.
+/// Makes the descriptor number of `at` refer to the open file of `by`. A forked child inherits no
+/// kqueue, so the number of `at` is free in the child, and `by` can already have the same number.
 pub(super) fn replace(at: &OwnedFd, by: OwnedFd) -> io::Result<()> {
     let number = at.as_raw_fd();
     if by.as_raw_fd() == number {
-        // The owner of `at` closes it.
+        // Both have the same number, which the owner of `at` closes.
         let _ = by.into_raw_fd();
         return Ok(());
     }
@@ -51,21 +51,21 @@ fn checked(code: i32) -> io::Result<i32> {
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(code) }
 }
 
-/// An event of the timer.
+/// Creates an event of the timer.
 fn timer(flags: u16, wait_ns: u64) -> kevent {
     // SAFETY: integers and a pointer may be zero.
     let mut event: kevent = unsafe { zeroed() };
     event.filter = EVFILT_TIMER;
     event.flags = flags;
     event.fflags = NOTE_NSECONDS;
-    // Lossless: `LONGEST` bounds a wait.
+    // The cast is lossless, because a wait is at most `LONGEST`.
     event.data = wait_ns as _;
     event
 }
 
 impl Told {
-    /// Makes the descriptor unreadable, and returns why it was readable. The kernel's wait may be
-    /// over before the alarm is due: then the alarm is set again.
+    /// Makes the descriptor unreadable, and returns why it was readable. If the kernel's wait is
+    /// over before the alarm is due, the kernel's timer is set again.
     pub(super) fn take_event(&mut self) -> io::Result<Rung> {
         if self.call(&[], &mut [timer(0, 0)])? == 0 {
             return Ok(Rung::Quiet);
@@ -80,33 +80,35 @@ impl Told {
         Ok(if stepped { Rung::Stepped } else { Rung::Quiet })
     }
 
-    /// Sets the descriptor to `self.at`.
+    /// Sets the kernel's timer to `self.at`.
     pub(super) fn arm(&mut self) -> io::Result<()> {
-        // The kernels differ in what they do with a timer that is added again.
+        // The timer is deleted first, because the kernels differ in how they treat a timer that is
+        // added again.
         match self.call(&[timer(EV_DELETE, 0)], &mut []) {
             Err(error) if error.raw_os_error() != Some(libc::ENOENT) => return Err(error),
             _ => {}
         }
         self.look_at_wall();
         let Some(at) = self.at else { return Ok(()) };
-        // A relative wait, since the absolute times of FreeBSD are those of the wall clock.
+        // The wait is relative, because absolute times on FreeBSD are wall times.
         let left = if self.wall.stepped { Duration::ZERO } else { at.duration_since(self.clock.now()) };
         let wait = left.min(self.clock.longest_sleep().unwrap_or(LONGEST));
         let wait_ns = (wait.as_nanos() as u64).max(AT_ONCE);
         self.call(&[timer(EV_ADD | EV_ONESHOT, wait_ns)], &mut []).map(drop)
     }
 
-    /// Finds whether the wall clock was set since the last look.
+    /// Checks whether the wall clock was set since the last check.
     fn look_at_wall(&mut self) {
         let offset = self.clock.wall_offset();
         let before = core::mem::replace(&mut self.wall.offset, offset);
         self.wall.stepped |= before.is_some() && before != offset;
     }
 
-    /// Changes the kqueue, and returns the number of its events that were written. Never waits.
+    /// Applies `changes` to the kqueue, and returns how many events were written to `events`. Never
+    /// waits.
     fn call(&self, changes: &[kevent], events: &mut [kevent]) -> io::Result<i32> {
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // Lossless: the arrays have at most one event.
+        // The casts are lossless, because each array has at most one event.
         let (changed, room) = (changes.len() as i32, events.len() as i32);
         let kqueue = self.fd.as_raw_fd();
         // SAFETY: 1. Changes and time may be read; 2. the events may be written.

@@ -21,7 +21,7 @@ pub(super) fn create(clock: SystemClock) -> io::Result<OwnedFd> {
 }
 
 /// Makes the descriptor number of `at` refer to the open file of `by`. The number of `by` is
-/// closed, and so is the file to which `at` referred before.
+/// closed, and so is the file to which `at` referred before the call.
 pub(super) fn replace(at: &OwnedFd, by: OwnedFd) -> io::Result<()> {
     // SAFETY: 1. Both are open; 2. `at` stays a descriptor that its owner closes.
     let code = unsafe { libc::dup3(by.as_raw_fd(), at.as_raw_fd(), libc::O_CLOEXEC) };
@@ -43,7 +43,7 @@ impl Told {
         }
     }
 
-    /// Sets the descriptor to `self.at`.
+    /// Sets the timerfd to `self.at`.
     pub(super) fn arm(&mut self) -> io::Result<()> {
         let Some(at) = self.at.map(Instant::as_nanos) else {
             return Ok(self.settime(TimerfdTimerFlags::empty(), 0)?);
@@ -55,16 +55,16 @@ impl Told {
         loop {
             let at = if self.wall.stepped { AT_ONCE } else { at.saturating_add_signed(offset).max(AT_ONCE) };
             match self.settime(flags, at) {
-                // The wall was set since the last read. The kernel reports it with this error
-                // alone, so keep it for the caller.
+                // The wall clock was set since the last read. The kernel reports this only once,
+                // with this error, so it is stored for the caller.
                 Err(Errno::CANCELED) => {
                     self.wall.stepped = true;
                     continue;
                 }
                 result => result?,
             }
-            // From here on the kernel reports a step. This look finds a step that came between the
-            // look before and the setting.
+            // From here on the kernel reports a step of the wall clock. This check finds a step
+            // that happened after the last check and before the timer was set.
             match self.clock.wall_offset() {
                 Some(now) if now != offset => offset = now,
                 _ => return Ok(()),
@@ -73,7 +73,7 @@ impl Told {
     }
 
     fn settime(&self, flags: TimerfdTimerFlags, at: u64) -> Result<(), Errno> {
-        // Both casts are lossless: a `u64` of nanoseconds has fewer seconds than an `i64` holds.
+        // Both casts are lossless, because the seconds in 2^64 ns fit into an `i64`.
         let it_value = Timespec { tv_sec: (at / 1_000_000_000) as _, tv_nsec: (at % 1_000_000_000) as _ };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(&self.fd, flags, &Itimerspec { it_interval, it_value }).map(|_| ())

@@ -1,4 +1,4 @@
-//! What a timer descriptor is set to, and what it can report.
+//! The setting of a timer descriptor, and the events that it can report.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,15 +7,17 @@ use crate::fork::Process;
 use crate::sync::Arc;
 use crate::time::{Instant, SystemClock};
 
-/// What [`TimerFd::acknowledge`](super::TimerFd::acknowledge) found.
+/// The result of [`TimerFd::acknowledge`](super::TimerFd::acknowledge).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rung {
     /// The alarm went off.
     Due,
-    /// The wall clock was set, so its timers may be due earlier or later than the alarm says.
+    /// The wall clock was set, so timers that follow it can be due earlier or later than the
+    /// alarm's time.
     Stepped,
-    /// The descriptor was not readable, or the alarm was set again since. On macOS and FreeBSD
-    /// also: the alarm went off only to look at the clock.
+    /// The descriptor was not readable, or the alarm was set again after it went off. On macOS and
+    /// FreeBSD, this is also the result if the descriptor became readable only so that the clock is
+    /// checked.
     Quiet,
 }
 
@@ -24,7 +26,7 @@ pub enum Rung {
 pub(super) struct Told {
     pub(super) fd: Arc<OwnedFd>,
     pub(super) clock: SystemClock,
-    /// The process that made the descriptor.
+    /// The process that created the descriptor.
     pub(super) process: Process,
     /// The instant to which the alarm is set.
     pub(super) at: Option<Instant>,
@@ -32,15 +34,18 @@ pub(super) struct Told {
     pub(super) failure: Option<io::Error>,
 }
 
-/// A wall clock that was set.
+/// What is known about steps of the wall clock.
 #[derive(Debug, Default)]
 pub(super) struct Wall {
-    /// The offset when the alarm last looked at it: no kqueue reports that the clock was set.
+    /// The clock's offset at the last check. It is needed because a kqueue does not report that the
+    /// clock was set.
     #[cfg(any(not(target_os = "linux"), tickwright_kqueue))]
     pub(super) offset: Option<i64>,
-    /// The wall clock was set while the alarm was set, and we have not reported it yet.
+    /// Whether a step of the wall clock, which happened while the alarm was set, has not been
+    /// reported yet.
     pub(super) stepped: bool,
 }
 
-/// The alarm is due at once: a time of 0 would disarm a timerfd.
+/// The time in ns for an alarm that is due at once. It is not 0, because a time of 0 would disarm a
+/// timerfd.
 pub(super) const AT_ONCE: u64 = 1;

@@ -1,6 +1,6 @@
-//! A kqueue with one timer, made of a timerfd: the tests of `kqueue.rs` run on Linux by it, with
-//! `--cfg tickwright_kqueue`. It does what the manuals of macOS and FreeBSD say, and refuses what
-//! they leave open.
+//! A kqueue with one timer, emulated by a timerfd. With it and with `--cfg tickwright_kqueue`, the
+//! tests of `kqueue.rs` run on Linux. It does what the manuals of macOS and FreeBSD say, and
+//! returns an error for uses that the manuals do not specify.
 #![allow(non_camel_case_types, reason = "the names of the systems")]
 
 use core::ffi::{c_int, c_void};
@@ -19,7 +19,8 @@ pub(super) const EV_DELETE: u16 = 0x2;
 pub(super) const EV_ONESHOT: u16 = 0x10;
 pub(super) const NOTE_NSECONDS: u32 = 0x8;
 
-/// Some kernels add the wait to their clock without a check.
+/// The longest accepted wait, because some kernels add the wait to their clock without a check for
+/// overflow.
 const LONGEST_NS: i64 = 86_400_000_000_000;
 
 #[repr(C)]
@@ -33,7 +34,7 @@ pub(super) struct kevent {
     udata: *mut c_void,
 }
 
-/// A child inherits no kqueue.
+/// Closes the descriptors in a forked child, because a child inherits no kqueue.
 fn close_inherited() {
     for number in 3..256 {
         let path = format!("/proc/self/fd/{number}");
@@ -93,7 +94,7 @@ fn apply(fd: BorrowedFd<'_>, change: kevent) -> Result<(), Errno> {
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(fd, TimerfdTimerFlags::empty(), &Itimerspec { it_interval, it_value })
     };
-    // Without an event that nobody took and without an armed timer there is none.
+    // The kqueue has no timer if the timer is not armed and has no event that was not taken yet.
     let rang = read(fd, &mut [0; 8]).is_ok();
     let left = timerfd_gettime(fd)?.it_value;
     let is_there = rang || left.tv_sec + left.tv_nsec > 0;

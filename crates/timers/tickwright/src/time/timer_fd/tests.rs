@@ -8,7 +8,8 @@ use crate::time::{Alarm, Clock, Instant, SystemClock};
 pub(super) const ALL: [SystemClock; 3] =
     [SystemClock::Monotonic, SystemClock::BootTime, SystemClock::RealTime];
 
-/// The clock. Its offset no longer comes nearer to the true one, which a kqueue takes for a step.
+/// Returns the clock when its known offset has stopped approaching the true offset, because a
+/// kqueue would treat such a change as a step.
 pub(super) fn settled(clock: SystemClock) -> SystemClock {
     for _ in 0..1000 {
         let _ = clock.wall_offset();
@@ -16,7 +17,7 @@ pub(super) fn settled(clock: SystemClock) -> SystemClock {
     clock
 }
 
-/// Whether the descriptor is readable now, or, with `wait`, ever.
+/// Returns whether the descriptor is readable. If `wait` is true, first waits until it is.
 pub(super) fn readable(fd: &TimerFd, wait: bool) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut fds = [PollFd::new(fd, PollFlags::IN)];
@@ -46,8 +47,8 @@ fn it_rings_when_the_time_has_come_and_not_before() {
         let at = clock.now() + Duration::from_millis(2);
         fd.set(Some(at));
         assert!(readable(&fd, true));
-        // By real time the offset is exact to some 100 ns, and the alarm goes off by the kernel's
-        // wall clock.
+        // With real time, the alarm goes off by the kernel's wall clock, and the known offset of
+        // that clock has an error of about 100 ns.
         assert!(clock.now() + Duration::from_nanos(1000) >= at, "{clock:?}: early");
         assert_eq!(fd.acknowledge().unwrap(), Rung::Due);
     }
@@ -69,8 +70,8 @@ fn the_last_setting_holds() {
     }
 }
 
-/// Tests may not set the wall. The kernel can report a step as the result of a setting; this test
-/// covers what the alarm does then.
+/// A test is not allowed to set the machine's wall clock. This test therefore covers only what the
+/// alarm does when the kernel reports a step as the result of setting the timer.
 #[test]
 fn a_step_that_was_heard_of_rings_whatever_is_set_after_it() {
     let fd = TimerFd::new(SystemClock::RealTime).unwrap();

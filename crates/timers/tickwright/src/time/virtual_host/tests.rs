@@ -6,7 +6,7 @@ use std::thread;
 use super::VirtualHost;
 use crate::time::{Alarm, Clock, Instant, Parker, SystemClock, VirtualClock, Watcher, Woken};
 
-/// The instants of the three clocks and the time of day.
+/// Returns the instants of the three clocks, and the wall time.
 fn seen(host: &VirtualHost) -> (u64, u64, u64, i128) {
     let real = host.real_time();
     let wall = i128::from(real.now().as_nanos()) + i128::from(real.wall_offset().unwrap());
@@ -71,8 +71,8 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     let host = VirtualHost::new();
     let (one, two) = (Arc::new(Counting::default()), Arc::new(Counting::default()));
     let weak = |watcher: &Arc<Counting>| Arc::downgrade(&(Arc::clone(watcher) as Arc<dyn Watcher>));
-    // The test watches through a reference and through a counted pointer: both pass the call to the
-    // clock.
+    // The test registers a watcher through a reference and through an `Arc`, which both pass the
+    // call to the clock.
     let by_reference: &dyn Clock = &&host.monotonic();
     by_reference.watch(&weak(&one));
     Arc::new(host.real_time()).watch(&weak(&two));
@@ -90,8 +90,8 @@ fn watchers_are_told_of_each_move_and_forgotten_when_gone() {
     assert_eq!((Counting::default().awaited(), by_reference.idle()), (Some(Instant::MAX), ()));
 }
 
-/// A thread that waits at a parker, for `period` again and again, until the clock shows `end`.
-/// Returns when it woke.
+/// Starts a thread that waits at a parker for one `period` after the other, until the clock shows
+/// `end`. The thread returns the times at which it woke.
 fn sleeper(parker: Arc<Parker<VirtualClock>>, period: u64, end: u64) -> thread::JoinHandle<Vec<u64>> {
     parker.set(Some(Instant::from_nanos(period)));
     thread::spawn(move || {
@@ -153,7 +153,7 @@ fn clocks_that_run_wake_and_stop() {
     let now = host.monotonic().now();
     assert!(host.is_paused() && now >= Instant::from_nanos(1_000_000));
     assert_eq!(host.monotonic().now(), now);
-    // A thread that sleeps by real time sees the pause, and then the move.
+    // A thread that sleeps while the clocks run is notified of the pause, and then of the move.
     host.resume();
     parker.set(Some(now + Duration::from_secs(3600)));
     let thread = waits(&parker);
@@ -164,7 +164,7 @@ fn clocks_that_run_wake_and_stop() {
     assert_eq!(thread.join().unwrap(), Woken::Due);
 }
 
-/// Without its drop, the parker that nobody waits at would keep the clocks still for ever.
+/// A parker at which no thread waits prevents the clocks from moving until it is dropped.
 #[test]
 fn a_parker_that_is_gone_keeps_no_clock_still() {
     let host = VirtualHost::new();

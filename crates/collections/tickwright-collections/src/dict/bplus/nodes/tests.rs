@@ -1,10 +1,10 @@
-//! Breaks a link, key or count on purpose for every check.
+//! For each part of `check`, deliberately breaks a link, a key or a count.
 
 use std::vec::Vec;
 
 use super::*;
 
-/// Cells 1 to n, and their leaves.
+/// The leaves of the cells 1 to n.
 struct Leaves(Vec<Option<Idx>>);
 
 impl Home for Leaves {
@@ -18,7 +18,8 @@ impl Home for Leaves {
 }
 
 impl<K: Copy + Ord> Tree<K> {
-    /// Returns the level and length of each node, from the root down and from left to right.
+    /// Returns the level and the length of each node, level by level from the root down, and from
+    /// left to right.
     pub(in super::super) fn shape(&self) -> Vec<(u16, usize)> {
         let (mut shape, mut open) = (Vec::new(), Vec::from_iter(self.root));
         while let Some(p) = open.pop() {
@@ -34,8 +35,8 @@ impl<K: Copy + Ord> Tree<K> {
 
 const CELLS: usize = 40;
 
-/// Returns a tree with keys 0, 10, 20 to 390 in cells 1 to 40. Four more keys were removed, so that
-/// nodes are free.
+/// Returns a tree with the keys 0, 10, 20, ..., 390 in the cells 1 to 40. Four more keys were
+/// inserted and removed, so that some nodes are free.
 fn tree() -> (Tree<u64>, Leaves) {
     let mut leaves = Leaves(std::vec![None; CELLS + 5]);
     let mut tree = Tree::new();
@@ -140,8 +141,8 @@ fn keys_and_fences() {
         };
         assert_eq!(broken(first), Ok(()), "an inner node's first key is not asked for");
     }
-    // The fence is greater by one than the first key after it, while the leaves on both sides are
-    // in order.
+    // The fence is set to one more than the first key to its right, while the leaves on both sides
+    // are in order.
     let fence = |tree: &mut Tree<u64>| {
         let (inner, leaf) = inside(tree);
         tree.node_mut(inner).keys[1] = tree.node(leaf).keys[0] + 1;

@@ -25,7 +25,8 @@ impl<T> Ids<T> {
         core::iter::repeat_with(|| None).take(count).collect()
     }
 
-    /// A mask suffices: the number of chains is a power of two, and ids are consecutive.
+    /// A mask suffices as the hash function, because the number of chains is a power of two and ids
+    /// are consecutive.
     fn chain(&self, id: i32) -> usize {
         id as u32 as usize & (self.chains.len() - 1)
     }

@@ -15,7 +15,7 @@ intrusive_adapter!(ByTime = Rc<Entry<LinkedListLink>>: Entry<LinkedListLink> { p
 pub(crate) struct List(LinkedList<ByTime>);
 
 impl List {
-    /// Whether the front is nearer to `when` than the back.
+    /// Returns whether the front's time is nearer to `when` than the back's time.
     fn nearer_front(&self, when: u64) -> bool {
         let (Some(first), Some(last)) = (self.0.front().get(), self.0.back().get()) else { return true };
         let (first, last) = (first.when.get(), last.when.get());

@@ -17,8 +17,8 @@ fn phases_are_hundredths_and_cover_every_tick() {
     }
 }
 
-/// The clock's steps grow, so a later phase takes longer, and the first of two rounds has the least
-/// times.
+/// The clock's steps grow, so a later phase takes longer, and the first of the two rounds has the
+/// shorter times.
 #[test]
 fn a_phase_counts_with_its_least_time_after_a_warm_up() {
     struct Growing(core::cell::Cell<u64>);

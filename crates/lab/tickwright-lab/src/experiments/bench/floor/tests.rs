@@ -4,7 +4,7 @@ use crate::models::tape::{Step, Tape, run};
 use crate::models::verify::oracle::Oracle;
 use crate::models::witness::Witness;
 
-/// Counts the deliveries, without their order.
+/// Sums the deliveries, regardless of their order.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Sum {
     count: u64,
@@ -41,8 +41,8 @@ fn both(scenario: &str, n: usize, floor: &mut impl BenchQueue) -> [Sum; 2] {
 fn a_flat_wheel_delivers_what_the_oracle_delivers() {
     for name in ["network", "one-delay", "one-shots-2k", "request-timeout", "hold-exp-dense"] {
         let longest = Scenario::find(name).unwrap().longest_delay().unwrap();
-        // Popped timers with equal deadlines leave in a different order and get each other's
-        // delays.
+        // Timers with equal deadlines are popped in another order than from the oracle, so these
+        // timers get other delays than with the oracle.
         let [oracle, floor] = both(name, 500, &mut FlatWheel::new(500, longest));
         if name == "hold-exp-dense" {
             assert_eq!(floor.count, oracle.count);

@@ -1,6 +1,7 @@
-//! The goals of [`DefaultQueue`](tickwright_core::DefaultQueue), compared with other crates'
-//! structures as published, with those structures under our contract, and with our other
-//! structures. There are also goals for its bytes and for the evenness of a drain.
+//! The goals of [`DefaultQueue`](tickwright_core::DefaultQueue) in comparison with three groups:
+//! other crates' structures as published, those structures under our contract, and our other
+//! structures. There are also goals for the bytes of `DefaultQueue` and for the evenness of a
+//! drain.
 
 use super::work::{Goals, MANY, Pair, goal_columns, plot};
 use crate::experiments::bench::cell::{Row, beside};

@@ -86,7 +86,7 @@ fn the_part_default_shows_the_goals_of_the_default_queue_alone() {
     assert_eq!(bounds("DefaultQueue to others as published"), published.map(|x| format!("at most {x}")));
     let ours = bounds("DefaultQueue to the best of our others");
     assert_eq!((ours.len(), ours[0].as_str(), ours[1].as_str()), (11, "at most 1.25", "at most 1.1"));
-    // In a network scenario, the other structures "as published" are heaps, even if another
+    // In a network scenario, only heaps count as other structures "as published", even if another
     // structure is faster.
     let network = report.findings.iter().find(|finding| finding.about.starts_with("network")).unwrap();
     assert!(network.about.ends_with("ladder/slab to orx-4ary"), "{}", network.about);

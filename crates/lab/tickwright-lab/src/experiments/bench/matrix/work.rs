@@ -24,7 +24,8 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Whether the part runs if the user names `parts`. If no part is named, every part runs.
+    /// Returns whether the part runs if the user names `parts`. If no part is named, every part
+    /// runs.
     pub(crate) fn is_asked(self, parts: &[Self]) -> bool {
         parts.is_empty() || parts.contains(&self)
     }
@@ -45,7 +46,8 @@ pub(crate) struct Work {
     pub(crate) n: Vec<Population>,
     /// For each population, the greatest ratio that meets the goal.
     pub(crate) at_most: Vec<f64>,
-    /// Whether the bounds are ns per operation of our best structure instead of ratios.
+    /// Whether the bounds are times of our best structure, in ns per operation. Otherwise the
+    /// bounds are ratios.
     #[serde(default)]
     pub(crate) in_ns: bool,
     /// Structures that would take too long in this work, by id.
@@ -63,11 +65,11 @@ impl Work {
         pairs.filter(move |(n, _)| !quick || *n <= cell::QUICK_POPULATIONS)
     }
 
-    /// Returns the scenario of the work. It has only the measure of this work, if its model allows
-    /// a single measure.
+    /// Returns the scenario of the work. If the scenario's model allows a single measure, the
+    /// result has only this work's measure.
     ///
     /// # Errors
-    /// If no scenario has this name. The tests show that this does not happen.
+    /// If no scenario has this name. The tests show that every scenario exists.
     pub(crate) fn scenario(&self) -> Result<Scenario, LabError> {
         let mut scenario = Scenario::find(&self.scenario)?;
         if !scenario.model.whole() {
@@ -76,12 +78,13 @@ impl Work {
         Ok(scenario)
     }
 
-    /// Whether `DefaultQueue` has a goal relative to other crates' queues.
+    /// Returns whether `DefaultQueue` has a goal relative to other crates' queues.
     fn has_goal(&self) -> bool {
         !self.default.published.is_empty()
     }
 
-    /// Returns the name in tables: the scenario's name, and the measure if it is not the usual one.
+    /// Returns the name in tables: the scenario's name, and the measure if the work does not use
+    /// the usual measure.
     pub(crate) fn name(&self) -> String {
         match self.measure {
             Measure::Rearm | Measure::Hinted => format!("{}, {}", self.scenario, self.measure),
@@ -94,7 +97,7 @@ impl Matrix {
     /// Returns the built-in file.
     ///
     /// # Errors
-    /// If the file has a mistake. The tests show that it has none.
+    /// If the file has a mistake. The tests show that the built-in file has none.
     pub(crate) fn built_in() -> Result<Self, LabError> {
         let text = include_str!("../../../../../../../scenarios/matrix.toml");
         scenario::parse("scenarios/matrix.toml", text)
@@ -112,14 +115,14 @@ impl Matrix {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Goals {
-    /// The greatest ratio of the default queue to our best other structure, in a work that has no
-    /// separate bound for it.
+    /// The greatest allowed ratio of the default queue's time to the time of our best other
+    /// structure. The bound applies to every work that has no separate bound for this ratio.
     pub(crate) ours: f64,
     /// The most bytes per timer, with a million timers that only expire.
     pub(crate) fresh_bytes: f64,
     /// The most bytes per timer, with a million timers that are also moved and cancelled.
     pub(crate) mixed_bytes: f64,
-    /// The greatest ratio of a drain's longest phase to its median one.
+    /// The greatest ratio of a drain's longest phase to the drain's median phase.
     pub(crate) phase: f64,
 }
 
@@ -129,14 +132,14 @@ pub(crate) struct Goals {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Bounds {
     /// If present, only other crates' structures of this shape count, as they are published;
-    /// otherwise all of them count.
+    /// otherwise all other crates' structures count.
     pub(crate) beside: Option<Shape>,
     pub(crate) published: Vec<f64>,
     pub(crate) contract: Vec<f64>,
     pub(crate) ours: Vec<f64>,
 }
 
-/// A cell that a work needs: our best structure and the best other one.
+/// A cell that a work needs: our best structure and the best other structure.
 pub(crate) struct Pair<'c> {
     pub(crate) work: &'c Work,
     pub(crate) cell: &'c Cell,
@@ -153,7 +156,7 @@ impl<'c> Pair<'c> {
         if self.work.in_ns { self.ours.summary } else { self.ratio() }
     }
 
-    /// Returns the ratio of our best structure to the best other one.
+    /// Returns the time of our best structure divided by the time of the best other structure.
     pub(crate) fn ratio(&self) -> Option<Summary> {
         stats::ratios(&self.ours.samples, &self.other.samples)
     }
@@ -190,7 +193,8 @@ pub(crate) fn pairs<'c>(works: &'c [Work], cells: &'c [Cell]) -> Vec<Pair<'c>> {
     works.iter().flat_map(of_work).collect()
 }
 
-/// Draws a ratio over the population, with a curve for each work. Works in ns have no ratio.
+/// Draws a ratio over the population, with a curve for each work. A work whose bounds are in ns has
+/// no curve.
 pub(crate) fn plot<'w>(title: &str, ratios: impl Iterator<Item = (&'w Pair<'w>, f64)>) -> Plot {
     let y = Axis::log("time to the best of others", Format::Fixed(2));
     let mut curves: Vec<(String, Vec<(f64, f64)>)> = Vec::new();

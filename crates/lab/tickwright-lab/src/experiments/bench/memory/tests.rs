@@ -14,8 +14,8 @@ fn a_structure_is_charged_for_itself_and_not_for_the_callers_keys() {
         .filter(|series| series.name == "pending")
         .map(|series| series.samples[0])
         .collect();
-    // Left: two links, expiry, owner and payload. Right: an entry of 16 bytes, and 4 bytes that
-    // mark the entry as live.
+    // A timer of the first structure has two links, an expiry, an owner and a payload. A timer of
+    // the second structure has an entry of 16 bytes, and 4 bytes that mark the entry as live.
     assert_eq!(per_timer, [40.0, 20.0]);
     assert_eq!(report.findings[0].here, "binary-heap, 20.0");
 }

@@ -70,10 +70,11 @@ impl Calls {
 /// A part of an attack. Each part begins with a fresh queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Inserts all timers, re-arms all, removes half of them (or all), and pops the rest.
+    /// Inserts all timers, re-arms all, removes half of them (or all), and pops the remaining
+    /// timers.
     OneByOne,
-    /// Inserts all timers. Re-arms or removes timers without timing, if the pattern does so. Then
-    /// advances from tick to tick.
+    /// Inserts all timers. Re-arms or removes timers without timing, if the pattern demands it.
+    /// Then advances from tick to tick.
     Advance,
     /// As `Advance`, but with a budget: the call is repeated until no timer is due at the tick.
     AdvanceWithin,
@@ -120,9 +121,9 @@ impl Attack {
         self.deadlines.len()
     }
 
-    /// Makes the queue use all of its memory once, so that the timed calls do not pay for page
-    /// faults. Also returns the first id that stays armed. All armed timers have the latest
-    /// deadline of the pattern.
+    /// Returns steps that make the queue use all of its memory once, so that the timed calls do not
+    /// pay for page faults. Also returns the first id that stays armed. All armed timers have the
+    /// latest deadline of the pattern.
     fn touch(&self) -> (Vec<Step>, u32) {
         let all = u32::try_from(self.population()).unwrap_or(u32::MAX);
         let kept = u32::try_from(self.population() - self.population() / KEPT_ONE_IN).unwrap_or(u32::MAX);

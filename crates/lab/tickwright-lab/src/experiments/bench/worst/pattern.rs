@@ -84,7 +84,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the re-arms are the attack, so that the advances come after them.
+    /// Returns whether the re-arms are the attack. If they are, the advances come after the
+    /// re-arms.
     pub(crate) fn is_rearm(self) -> bool {
         matches!(self, Self::Earlier | Self::Later)
     }

@@ -71,8 +71,8 @@ fn tails(plan: &Plan, rows: &[&Row], title: &str) -> Plot {
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // A kind of call that is made more often has smaller shares. Each point is therefore at
-        // least the longest time at a larger share.
+        // The kinds of calls differ in their numbers of calls, so only frequent kinds have a point
+        // at a small share. Each point is therefore raised to the longest time at any larger share.
         let mut longest = 0.0_f64;
         for point in &mut points {
             longest = longest.max(point.1);

@@ -34,8 +34,8 @@ fn calls_are_counted_and_a_budget_makes_more_of_them() {
     let report = report("heap4/slab", "same-tick", "100");
     let calls = |name: &str| report.find(name, &labels([])).unwrap().labels["calls"].clone();
     assert_eq!(["insert", "re-arm", "remove", "pop"].map(calls), [100_u32, 100, 50, 50].map(Into::into));
-    // The calls are for 1000 idle ticks, the deadline, and a late tick. With a budget of 8, 100
-    // timers take 12 more calls.
+    // The advances go to 1000 idle ticks, to the deadline, and to a late tick. With a budget of 8,
+    // 100 timers take 12 more calls.
     assert_eq!(["advance", "advance within"].map(calls), [1002_u32, 1014].map(Into::into));
 }
 
@@ -106,8 +106,8 @@ fn a_histogram_is_read_at_the_shares_of_the_table() {
     let times = Times::read(&ns).unwrap();
     assert_eq!((times.calls, times.median_ns(), times.longer_in(100.0)), (1000, 500, 990));
     assert_eq!((times.worst_ns, times.ratio()), (1000, Some(2.0)));
-    // With a thousand calls, the time that one in ten thousand exceeds is the time of the worst
-    // call.
+    // With a thousand calls, the time that one call in ten thousand exceeds is the time of the
+    // worst call.
     assert_eq!(times.longer_in(1e4), 1000);
     let tail: Vec<_> = times.tail().collect();
     assert_eq!((tail[0], tail[tail.len() - 1]), ((2.0, 500.0), (1000.0, 1000.0)));

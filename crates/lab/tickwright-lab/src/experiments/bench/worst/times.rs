@@ -7,8 +7,7 @@ use crate::stats::Distribution;
 pub(super) struct Times {
     /// The number of calls.
     pub(super) calls: u64,
-    /// One time, to three digits, for each number in [`SHARES`]: one of that many calls takes
-    /// longer than this time.
+    /// For each number n in [`SHARES`], the time that one of n calls exceeds, to three digits.
     at: [u64; SHARES.len()],
     /// The longest time, exact.
     pub(super) worst_ns: u64,

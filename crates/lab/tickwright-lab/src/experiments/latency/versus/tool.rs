@@ -41,7 +41,8 @@ impl Call {
             Clock::Monotonic => "0",
             Clock::Realtime => "1",
         };
-        // `--default-system`: both tools leave the power management unchanged.
+        // With `--default-system`, cyclictest leaves the power management unchanged, as our runs
+        // do.
         let mut words = format!("-q -t 1 --default-system -c {clock} -i {}", interval / 1000);
         words += &match wake.priority.get() {
             0 => " --policy=other".into(),

@@ -91,7 +91,8 @@ impl Ends<'_> {
         end.in_flight = flying % 2;
         arms += flying / 2;
         if flying >= 2 && end.in_flight == 0 {
-            // After the last acknowledgement nothing is in flight, so it arms no timer.
+            // After the last acknowledgement nothing is in flight, so the last acknowledgement arms
+            // no timer.
             arms -= 1;
         }
         for _ in 0..arms {

@@ -156,7 +156,7 @@ fn an_odd_number_of_timers_that_nothing_toggles_is_expected_as_it_is() {
     assert_eq!(Prediction::of(&Params { toggle_probability: 0.1, ..still }).population, 1.5);
 }
 
-/// A timer of 20 s ticks in few of the slices of 250 ms.
+/// A timer with a period of 20 s ticks only in a few of the slices, which last 250 ms.
 #[test]
 fn a_slice_without_ticks_takes_its_round_away() {
     let (_, plan) = asked(&["--duration", "30s", "--structures", "list/slab,heap2/slab"]);

@@ -8,7 +8,7 @@ use crate::result::{Claim, Finding, Report};
 use crate::stats::Verdict;
 
 /// Returns the report of a run whose clock advances by 25 ns at each reading; all times follow from
-/// it.
+/// this step.
 fn report(more: &[&str]) -> Report {
     let (args, plan) = asked(more);
     conduct_plan(&args, &plan, &FakeMeter::steady(25)).expect("the structures are right")
@@ -60,7 +60,7 @@ fn the_answer_follows_the_figures() {
     };
     said(&[], "nothing was measured", Verdict::NotShown);
     said(&[&[300.0; 8]], &format!("only {a} ran: 300 ns a tick"), Verdict::Stated);
-    // A difference of 10 % is a tie, even if it is steady.
+    // A difference of 10 % is a tie, even if it is the same in every round.
     let first = |one: &str, other: &str, ns: f64, ratio: &str| {
         format!(
             "{one} 100 ns a tick, next {other} {ns} ns; slice by slice, {other} takes {ratio}x the time of {one}"
@@ -72,7 +72,7 @@ fn the_answer_follows_the_figures() {
     let wild = [100.0, 500.0, 100.0, 500.0, 90.0, 500.0, 90.0, 500.0];
     let words = first(a, b, 300.0, "3.00");
     said(&[&[100.0; 8], &wild], &words, Verdict::NoDifferenceShown);
-    // Too few rounds.
+    // There are too few rounds for a conclusion.
     said(&[&[100.0; 3], &[300.0; 3]], &words, Verdict::NoDifferenceShown);
     // The ratio of the slices can be below 1, although the median of all slices is higher.
     let uneven: [&[f64]; 2] = [

@@ -38,7 +38,8 @@ fn the_contract_holds_over_each_heap_and_over_all_renumberings() {
     }
 }
 
-/// Entries leave in the order in which they arrived, up to the last arrival and at any distance.
+/// Entries leave in the order in which they arrived, up to the last arrival and at any distance
+/// between their ticks.
 fn keeps_entries<H: Arrivals>() {
     let mut heap = H::default();
     let entry = |tick, arrival, slot| Entry { tick, arrival, slot };

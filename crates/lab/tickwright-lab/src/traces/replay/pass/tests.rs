@@ -43,7 +43,7 @@ const WITNESSES: &[&str] = if cfg!(feature = "rivals") {
     &["heap4/slab", "coarse/slab"]
 };
 
-/// Compares the queue with answers that are computed before, and with answers that are computed
+/// Compares the queue with answers that are computed beforehand, and with answers that are computed
 /// during the pass. Both comparisons must have the same result.
 fn compared(steps: &[Step], id: &str, fault: Fault, end: u64) -> Result<Passed, LabError> {
     let known = Known::of(&pieces(steps), &|| Ok(()))?;
@@ -80,7 +80,7 @@ fn a_comparison_that_is_cut_says_where() {
     assert_eq!(cut.ok(), Some(Some(270)));
 }
 
-/// Two timers expire while the trace lasts, and another one is pending at the end.
+/// Two timers expire while the trace lasts, and another timer is pending at the end.
 const EXPIRING: [Step; 6] = [
     Step::Insert { id: 0, deadline: 100 },
     Step::Insert { id: 1, deadline: 200 },
@@ -112,7 +112,7 @@ fn a_wake_up_without_a_delivery_is_idle() {
         passed.map(|passed| (passed.idle_wakes, passed.late_ticks)).unwrap_or_else(|error| panic!("{error}"))
     };
     assert_eq!(idle(Fault::None), (0, 0));
-    // The idle wake-ups are before 100, 200 and 400.
+    // There is an idle wake-up shortly before each of the ticks 100, 200 and 400.
     assert_eq!(idle(Fault::WakesEarly), (3, 0));
 }
 

@@ -44,8 +44,8 @@ fn levels_change_at_their_starts_in_every_geometry() {
     levels_change_at_their_starts::<4, 1, 3>();
 }
 
-/// A timer is never early. A timer is at most one granule late, and from the second level on at
-/// most an eighth of its delay.
+/// A timer is never early, and it is at most one granule late. From the second level on, it is late
+/// by at most an eighth of its delay.
 #[test]
 fn an_end_is_after_its_deadline_and_within_the_granule() {
     for deadline in edges() {
@@ -105,7 +105,8 @@ fn the_clock_and_an_index_say_when_a_bucket_ends() {
     }
 }
 
-/// Finds the next of several buckets, on each level and for any clock.
+/// Of several occupied buckets, `first` finds the bucket that ends next, on each level and for any
+/// clock.
 #[test]
 fn the_first_bucket_is_the_next_one_around() {
     for level in 0..9 {

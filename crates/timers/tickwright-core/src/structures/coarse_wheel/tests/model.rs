@@ -1,4 +1,5 @@
-//! Compares the wheel with a model that computes the expiries and their order only by arithmetic.
+//! Compares the wheel with a model that computes the expiries and their order by arithmetic,
+//! without buckets.
 
 use std::vec::Vec;
 
@@ -10,9 +11,9 @@ use crate::structures::testing::{Entry, Model, Random, twins};
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     entry: Entry,
-    /// The timer's level; `DEPTH` if it was due when inserted.
+    /// The timer's level, or `DEPTH` if the timer was due when it was inserted.
     level: usize,
-    /// The tick at which the timer entered its bucket. For a far timer: the tick of its insert.
+    /// The tick at which the timer entered its bucket, or the tick of its insert while it is far.
     arrival: u64,
     /// For a far timer, the tick at which it enters the top level.
     far_until: Option<Tick>,
@@ -31,7 +32,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
     }
 
     /// Sorts by expiry, then from higher to lower level, then by arrival. Far timers follow the
-    /// timers of the top level; timers that were due when inserted come last.
+    /// timers of the top level; timers that were due when they were inserted come last.
     fn sort(&mut self) {
         self.in_order.sort_by_key(|&Placed { entry, level, arrival, far_until }| {
             let rank = if level == D { D } else { D - 1 - level };
@@ -53,7 +54,7 @@ impl<const B: usize, const S: u32, const D: usize> Granular<B, S, D> {
         }
     }
 
-    /// Computes where a far timer waits, step by step.
+    /// Computes step by step in which far buckets a timer waits, and until when.
     fn far_until(deadline: Tick, now: Tick) -> Option<Tick> {
         let granule = Geometry::<B, S, D>::granule(D - 1);
         let last = deadline / granule * granule;
@@ -94,7 +95,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         self.in_order.retain(|placed| placed.entry.id != id);
     }
 
-    /// A timer stays in its bucket if the bucket ends in time for the new deadline.
+    /// A timer stays in its bucket if the bucket's end is a valid expiry for the new deadline.
     fn reschedule(&mut self, id: u32, deadline: Tick, now: Tick) {
         self.refile(now);
         let placed = self.in_order.iter_mut().find(|placed| placed.entry.id == id).unwrap();
@@ -113,7 +114,7 @@ impl<const B: usize, const S: u32, const D: usize> Model for Granular<B, S, D> {
         }
     }
 
-    /// Returns a span with n bits, or near the start of a level.
+    /// Draws a span that has a random number of bits, or that is near the least delay of a level.
     fn span(random: &mut Random) -> Span {
         let bits = random.below(65);
         let any = u64::from(random.below(u32::MAX)) << 32 | u64::from(random.below(u32::MAX));

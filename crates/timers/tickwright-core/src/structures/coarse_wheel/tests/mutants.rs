@@ -1,4 +1,4 @@
-//! Breaks each field that `check()` verifies on purpose.
+//! Deliberately breaks each field that `check()` verifies.
 
 use std::vec::Vec;
 
@@ -11,8 +11,8 @@ type Wheel = Bench<64, 3, 9>;
 
 const NOW: Tick = 1_000_000;
 
-/// Three timers are due, three are in each of several levels, and three are in each of two far
-/// buckets. Nodes are numbered in this order.
+/// Returns a wheel with three due timers, three timers in each of several levels, and three in each
+/// of two far buckets. Nodes are numbered in this order.
 fn full() -> Wheel {
     let mut bench = Wheel::at(NOW);
     let delays = [0, 1, 30, 63, 1000, 1 << 20, 1 << 34, 1 << 50];
@@ -31,7 +31,7 @@ fn verdict(bench: &Wheel) -> Result<(), Violation> {
 /// A change: its description, and the function that makes it.
 type Change = (&'static str, fn(&mut Wheel));
 
-/// Requires that `check` names the violation for each change of a valid wheel.
+/// Requires that `check` returns `expected` after each of `changes` to a valid wheel.
 fn named(expected: Violation, changes: &[Change]) {
     for (what, change) in changes {
         let mut bench = full();
@@ -204,7 +204,7 @@ fn a_quiet_that_lasts_too_long_is_named() {
     assert_eq!(verdict(&bench), Ok(()), "too early is only slow");
 }
 
-/// While a far bucket is emptied, the clock must stand at the bucket's end.
+/// While a far bucket is being emptied, the clock must be at the bucket's end.
 #[test]
 fn a_wrong_clock_while_re_filing_is_named() {
     let mut bench = Wheel::new();

@@ -11,7 +11,8 @@ fn both_searches_find_the_same_sibling() {
     let mut random = Random::new(1);
     for _ in 0..2_000 {
         let mut siblings = [Entry::<Idx>::EMPTY; 4];
-        // Few distinct expiries make many equals; sequence numbers are unique, as in a heap.
+        // There are only a few distinct expiries, so many siblings have equal expiries. Sequence
+        // numbers are unique, as in a heap.
         for (at, entry) in siblings.iter_mut().enumerate() {
             if random.below(4) > 0 {
                 let expiry = [0, 1, 1 << 32, u64::MAX][random.below(4) as usize];

@@ -1,6 +1,6 @@
-//! Compares long random histories, with few ticks and many timers per tick, with a map. The tests
-//! that all families share do not reach such states, because those tests compare everything after
-//! each step.
+//! Compares a ladder with a map in long random runs that have few ticks and many timers per tick.
+//! The shared tests of all families do not reach such states, because they compare all timers after
+//! each step and therefore run only short histories.
 
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -14,7 +14,7 @@ type Pending = (Key, Tick, u64);
 
 struct Crowd {
     queue: Queue,
-    /// By expiry and arrival: the order in which timers leave.
+    /// The pending timers by expiry and arrival, which is the order in which timers leave.
     model: BTreeMap<(Tick, u64), u32>,
     timers: Vec<Option<Pending>>,
     live: Vec<u32>,
@@ -46,7 +46,8 @@ impl Crowd {
         }
     }
 
-    /// Shared ticks, new ticks near them, and new ticks with the lower half of a shared tick.
+    /// Draws a shared tick, a new tick near a shared tick, or a new tick with the low half of a
+    /// shared tick.
     fn tick(&mut self) -> Tick {
         let shared = self.shared[self.random.below(self.shared.len() as u32) as usize];
         let new = match self.random.below(12) {
@@ -91,7 +92,7 @@ impl Crowd {
         self.live.push(id);
     }
 
-    /// Picks the index of a timer in `live`: the last that arrived, or any.
+    /// Draws the index of a timer in `live`: the timer that arrived last, or any timer.
     fn any(&mut self) -> Option<usize> {
         let last = self.live.len().checked_sub(1)?;
         Some(if self.random.below(4) == 0 { last } else { self.random.below(last as u32 + 1) as usize })
@@ -161,7 +162,7 @@ impl Crowd {
         }
     }
 
-    /// Limits the queue to `lists` lists and `rungs` rungs, and lets it get no more.
+    /// Limits the queue to `lists` lists and `rungs` rungs, and prevents it from allocating more.
     fn limit(&mut self, lists: usize, rungs: usize) {
         self.queue.reserve(self.timers.len()).unwrap();
         self.queue.store.order.lists.truncate(lists);

@@ -4,7 +4,8 @@ use super::{EV_ADD, EV_DELETE, EV_ONESHOT, timer};
 use crate::sync::lock;
 use crate::time::{Alarm, Instant, SystemClock};
 
-/// Ends the kernel's wait before the alarm is due, as after the longest wait.
+/// Ends the kernel's wait before the alarm is due, as happens when a wait reaches the longest
+/// possible wait.
 fn wake_early(fd: &TimerFd) {
     let told = lock(&fd.told);
     told.call(&[timer(EV_DELETE, 0)], &mut []).unwrap();
