@@ -10,7 +10,7 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Creates [`LazyHeap`] queues.
+/// Creates `LazyHeap` queues.
 #[derive(Debug)]
 pub struct BinaryHeapLazy;
 

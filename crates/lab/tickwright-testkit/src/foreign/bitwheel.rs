@@ -16,7 +16,7 @@ use bitwheel::timer::{PreciseWheel, Timer, TimerHandle};
 
 use crate::subject::{Advanced, Fired, Full, Make, Offers, Stale, Subject};
 
-/// Creates [`Wheel`] queues.
+/// Creates `Wheel` queues.
 #[derive(Debug)]
 pub struct BitWheel;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Creates [`BTreeQueue`] queues.
+/// Creates `BTreeQueue` queues.
 #[derive(Debug)]
 pub struct BTree;
 

@@ -13,7 +13,7 @@ use tokio_util::time::delay_queue;
 
 use crate::subject::{Fired, Full, Make, Offers, Stale, Subject};
 
-/// Creates [`PausedQueue`] queues.
+/// Creates `PausedQueue` queues.
 #[derive(Debug)]
 pub struct DelayQueue;
 
