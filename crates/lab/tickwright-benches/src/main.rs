@@ -53,10 +53,10 @@ enum Bench {
     ///
     /// Takes about a minute. --n 100,10k makes it shorter.
     Registry(dictionaries::RegistryArgs),
-    /// What timers are to reach beside libev, libevent, libuv and tokio: held or MISSED
+    /// What timers and threads are to reach beside libev, libevent, libuv, tokio and Go
     ///
-    /// Runs `c-peers`, `async` and `sleeps`, and prints their targets alone. Takes some ten
-    /// minutes.
+    /// Runs `c-peers`, `async`, `sleeps` and `threads`, and prints their targets alone. Takes some
+    /// ten minutes. --quick makes it shorter.
     Reach(reach::ReachArgs),
     /// The cost of an add and a delete through the scheduler, beside the cost of their parts
     Scheduler(scheduler::SchedulerArgs),
@@ -64,7 +64,9 @@ enum Bench {
     ///
     /// Takes about four minutes. --rounds 1 makes it shorter.
     Sleeps(sleeps::SleepsArgs),
-    /// Create, switch and wake threads, beside std, may, tokio and a futex
+    /// Create, switch, wake and park threads, beside std, may, tokio, a futex and Go
+    ///
+    /// Takes some two minutes. --parked 0 makes it shorter.
     Threads(threads::ThreadsArgs),
 }
 
@@ -81,7 +83,10 @@ fn main() -> ExitCode {
         Bench::Reach(args) => execute(&args, &args.output),
         Bench::Scheduler(args) => execute(&args, &args.output),
         Bench::Sleeps(args) => execute(&args, &args.output),
-        Bench::Threads(args) => execute(&args, &args.output),
+        Bench::Threads(args) => match args.sample {
+            Some(workers) => args.print_sample(workers),
+            None => execute(&args, &args.output),
+        },
     });
     output::ended("benches", result)
 }

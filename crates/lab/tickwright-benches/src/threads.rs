@@ -1,8 +1,9 @@
-//! `benches threads`: the cost of creating, switching and waking threads, compared with
+//! `benches threads`: the cost of creating, switching, waking and parking threads, compared with
 //! other libraries.
 
 mod create;
 mod micro;
+mod parked;
 
 use clap::Args;
 
@@ -17,9 +18,13 @@ use crate::result::{Finding, Series, Unit, labels};
 use crate::stats::{self, Bound, Summary, Verdict};
 use crate::turns::Turns;
 use micro::Lane;
+use parked::Parked;
 
 /// The number of operations in a sample: switches or wakes.
 type Operations = Within<100, 10_000_000>;
+
+/// The number of threads that are parked at once.
+type Threads = Within<0, 10_000_000>;
 
 /// Arguments of `threads`.
 #[derive(Debug, Clone, Args)]
@@ -30,6 +35,12 @@ pub(crate) struct ThreadsArgs {
     /// Switches or wakes in a sample; a sample of creations has a tenth as many
     #[arg(long, allow_hyphen_values = true, default_value = "50k", value_parser = Operations::parse)]
     operations: Operations,
+    /// Threads that are parked at once, ours and goroutines; 0: none
+    #[arg(long, allow_hyphen_values = true, default_value = "200k", value_parser = Threads::parse)]
+    parked: Threads,
+    /// Takes one sample of parked threads with this number of workers, and prints its figures
+    #[arg(long, value_name = "WORKERS", hide = true)]
+    pub(crate) sample: Option<usize>,
     /// Seed of the order of runs
     #[arg(long, allow_hyphen_values = true, default_value = "1", value_parser = Seed::parse)]
     seed: Seed,
@@ -44,9 +55,21 @@ pub(crate) struct Row {
     ns: Vec<f64>,
 }
 
+impl ThreadsArgs {
+    /// Takes the sample of parked threads that `--sample` asks for, and prints its figures.
+    ///
+    /// # Errors
+    /// A description of a wrong answer.
+    pub(crate) fn print_sample(&self, workers: usize) -> Result<(), LabError> {
+        let [created, woken, bytes] = parked::sample(workers, self.parked.get()).map_err(LabError::failed)?;
+        println!("{created} {woken} {bytes}");
+        Ok(())
+    }
+}
+
 impl Experiment for ThreadsArgs {
     type Plan = Turns;
-    type Data = Vec<Row>;
+    type Data = (Vec<Row>, Parked);
 
     fn name(&self) -> String {
         "bench threads".into()
@@ -57,7 +80,11 @@ impl Experiment for ThreadsArgs {
     }
 
     fn parameters(&self, turns: &Turns) -> Parameters {
-        request::parameters([("rounds", turns.rounds.into()), ("operations", self.operations.get().into())])
+        request::parameters([
+            ("rounds", turns.rounds.into()),
+            ("operations", self.operations.get().into()),
+            ("parked", self.parked.get().into()),
+        ])
     }
 
     fn seed(&self, turns: &Turns) -> Option<u64> {
@@ -66,7 +93,7 @@ impl Experiment for ThreadsArgs {
 
     /// Samples all lanes alternately, after each lane has passed its check. The lanes read the
     /// system's clock in their own threads.
-    fn run(&self, turns: &Turns, lab: &mut Lab<'_>) -> Result<Vec<Row>, LabError> {
+    fn run(&self, turns: &Turns, lab: &mut Lab<'_>) -> Result<Self::Data, LabError> {
         let clock = OsClock::start();
         let wrong = |lane: Lane| move |why: String| LabError::failed(format!("{}: {why}", lane.what()));
         for lane in Lane::ALL {
@@ -76,20 +103,25 @@ impl Experiment for ThreadsArgs {
         let operations = self.operations.get();
         let samples =
             turns.run(&names, |at| Lane::ALL[at].sample(operations, clock).map_err(wrong(Lane::ALL[at])))?;
+        let rows = Lane::ALL.into_iter().zip(samples).map(|(lane, ns)| Row { lane, ns }).collect();
+        let parked = match self.parked.get() {
+            n if n > 0 && !interrupt::requested() => parked::measure(turns, n)?,
+            _ => Parked::default(),
+        };
         lab.interrupted = interrupt::requested();
-        Ok(Lane::ALL.into_iter().zip(samples).map(|(lane, ns)| Row { lane, ns }).collect())
+        Ok((rows, parked))
     }
 
-    fn series(&self, _: &Turns, rows: &Vec<Row>) -> Vec<Series> {
+    fn series(&self, _: &Turns, (rows, parked): &Self::Data) -> Vec<Series> {
         let of_row = |row: &Row| {
             let of = labels([("what", row.lane.what().into())]);
             Series::new("threads", Unit::Ns, of).per("operation").of(row.ns.iter().copied())
         };
-        rows.iter().map(of_row).collect()
+        rows.iter().map(of_row).chain(parked.series()).collect()
     }
 
-    fn findings(&self, _: &Turns, rows: &Vec<Row>) -> Vec<Finding> {
-        targets(rows)
+    fn findings(&self, _: &Turns, (rows, parked): &Self::Data) -> Vec<Finding> {
+        [targets(rows), parked.targets()].concat()
     }
 }
 

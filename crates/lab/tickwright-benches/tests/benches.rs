@@ -44,6 +44,19 @@ fn a_result_names_the_command_that_made_it() {
     assert_eq!(report["series"].as_array().map(Vec::len), Some(2 * 7));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_are_parked_in_children() {
+    let words = "threads --rounds 1 --operations 100 --parked 500 --json";
+    let output = run(words);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let series = report["series"].as_array().unwrap();
+    let parked = |name: &str| series.iter().filter(|one| one["name"] == name).count();
+    assert!([2, 3].contains(&parked("wake and join")), "without Go, or with it");
+    assert_eq!(parked("resident memory"), parked("create until parked"));
+}
+
 /// Waits until the program has installed its handler for SIGTERM.
 #[cfg(target_os = "linux")]
 fn until_ready(child: &Child) {
@@ -67,7 +80,7 @@ fn a_signal_keeps_what_was_measured() {
     for words in [
         "scheduler --rounds 1000 --json",
         "registry --n 100 --rounds 1000 --json",
-        "threads --rounds 1000 --operations 1k --json",
+        "threads --rounds 1000 --operations 1k --parked 100 --json",
     ] {
         let child = benches(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         until_ready(&child);
