@@ -1,9 +1,9 @@
 //! Runs work whose instructions you can count. Run `valgrind --tool=callgrind count create 10000`,
 //! then the same command with 30000, and divide the difference of the two counts by 20,000.
 //!
-//! The work is `create` (and join), `yield` (two switches), `park` (a ping-pong) or `many`. Two
-//! more arguments are optional: the number of workers, and `none` (no registry) or `ngpt` (NGPT's
-//! knobs).
+//! The work is `create` (and join), `yield` (two switches) or `park` (a ping-pong). Two more
+//! arguments are optional: the number of workers, and `none` (no registry) or `ngpt` (NGPT's
+//! knobs). Threads that are parked at once are a lane of `benches threads`.
 
 use core::hint::black_box;
 
@@ -42,9 +42,6 @@ fn main() {
     }
     if args.get(4).is_some_and(|a| a == "ngpt") {
         settings = settings.guard(0).keep(0).knobs(Knobs::ngpt());
-    }
-    if what == "many" {
-        settings = settings.stack(16 << 10).guard(0);
     }
     let runtime = Runtime::new(Model::ManyToMany(settings)).unwrap();
     let handle = runtime.handle();
@@ -89,30 +86,7 @@ fn main() {
                 });
                 eprintln!("ping-pong {:?} each", from.elapsed() / times as u32);
             }
-            _ => {
-                let begun = std::sync::Arc::new(core::sync::atomic::AtomicUsize::new(0));
-                let from = std::time::Instant::now();
-                let body = || {
-                    let begun = std::sync::Arc::clone(&begun);
-                    move || {
-                        begun.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
-                        this_thread::park();
-                        0
-                    }
-                };
-                let ids: Vec<_> = (0..times).map(|_| handle.create(&PLAIN, body()).unwrap()).collect();
-                while begun.load(core::sync::atomic::Ordering::Relaxed) < times {
-                    this_thread::yield_now();
-                }
-                let status = std::fs::read_to_string("/proc/self/status").unwrap();
-                let rss = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
-                eprintln!("{times} alive after {:?}: {rss}", from.elapsed());
-                for id in ids {
-                    handle.unpark(id).ok();
-                    handle.join(id).ok();
-                }
-                eprintln!("gone after {:?}", from.elapsed());
-            }
+            other => panic!("the work is create, yield or park, not {other}"),
         })
         .unwrap();
 }
