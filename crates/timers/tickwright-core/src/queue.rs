@@ -432,6 +432,7 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 /// What a successful insert returns to the driver of an alarm.
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
+// Always inlined: the calls of `Queue` ignore the `HeadChange`, so it is computed only for a driver.
 impl<S: Store> Driven<'_, S> {
     /// This constant does not compile if a family is granular and implements [`Exact`].
     pub(super) const IS_EXACT: () = assert!(
@@ -443,7 +444,7 @@ impl<S: Store> Driven<'_, S> {
     ///
     /// # Errors
     /// As [`Queue::insert`].
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, deadline: Tick, value: S::Value) -> Result<Entered<S>, Rejected<S::Value>>
     where
         S::Family: Exact,
@@ -456,7 +457,7 @@ impl<S: Store> Driven<'_, S> {
     ///
     /// # Errors
     /// As [`Queue::insert_at`].
-    #[inline]
+    #[inline(always)]
     pub fn insert_at(
         &mut self,
         deadline: Tick,
@@ -473,7 +474,7 @@ impl<S: Store> Driven<'_, S> {
     ///
     /// # Errors
     /// As [`Queue::remove`].
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, key: S::Key) -> Result<(S::Value, HeadChange), KeyError> {
         let store = &mut self.0.store;
         let p = match store.find(S::name(&key)) {
@@ -490,7 +491,7 @@ impl<S: Store> Driven<'_, S> {
     ///
     /// # Errors
     /// As [`Queue::reschedule`].
-    #[inline]
+    #[inline(always)]
     pub fn reschedule(&mut self, key: S::Key, deadline: Tick) -> Result<HeadChange, KeyError>
     where
         S::Family: Exact,
@@ -503,7 +504,7 @@ impl<S: Store> Driven<'_, S> {
     ///
     /// # Errors
     /// As [`Queue::reschedule_at`].
-    #[inline]
+    #[inline(always)]
     pub fn reschedule_at(&mut self, key: S::Key, deadline: Tick, now: Tick) -> Result<HeadChange, KeyError> {
         self.0.update_now(now);
         let p = self.0.store.find(S::name(&key))?;

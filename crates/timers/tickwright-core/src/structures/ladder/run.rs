@@ -278,14 +278,19 @@ impl Run {
         if let Some(behind) = batch.keys[len..].first_chunk_mut::<LANES>() {
             *behind = [UNUSED; LANES];
         }
-        let others = &batch.keys[..len];
         for from in 0..len.div_ceil(LANES) {
             let from = from * LANES % SORTED;
             let Some(lanes) = batch.keys[from..].first_chunk::<LANES>() else { break };
             let mut ranks = [0; LANES];
-            for &other in others {
-                for lane in 0..LANES {
-                    ranks[lane] += i32::from(lanes[lane] > other);
+            // The first unused key ends the loop. If the loop ended after `len` keys, the compiler
+            // would compare several keys with each lane at once, for which the registers do not
+            // suffice.
+            for &other in &batch.keys {
+                if other == UNUSED {
+                    break;
+                }
+                for (rank, &key) in ranks.iter_mut().zip(lanes) {
+                    *rank -= is_less(other, key);
                 }
             }
             let timers = batch.slots[from..len].iter().zip(lanes);
@@ -359,13 +364,15 @@ fn shift_block(offsets: &mut [i32; ALL], slots: &mut [i32; ALL], at: usize, offs
     cells.copy_from_slice(&offsets[at + BLOCK..at + 2 * BLOCK]);
     slots_before.copy_from_slice(&slots[at + BLOCK - 1..at + 2 * BLOCK - 1]);
     slots_here.copy_from_slice(&slots[at + BLOCK..at + 2 * BLOCK]);
-    // The two masks compare neighboring cells with the same number. If the compiler saw this, it
-    // would compute one mask from the other, lane by lane, which is slower.
-    let next = offset.wrapping_add(1);
     for i in 0..BLOCK {
-        let (moves, stays) = (is_less(offset, before[i]), is_less(cells[i], next));
-        cells[i] = choose(stays, cells[i], choose(moves, before[i], offset));
-        slots_here[i] = choose(stays, slots_here[i], choose(moves, slots_before[i], slot));
+        // The cells ascend. The new value of a cell is therefore the cell before it, if that cell
+        // is later than the new timer. Otherwise it is the earlier of the cell and the new timer.
+        // The masks of the slots use the new value, because masks from `before` and `cells`, which
+        // overlap, would be computed lane by lane.
+        let new = before[i].max(cells[i].min(offset));
+        let (moves, stays) = (is_less(offset, new), !is_less(offset, cells[i]));
+        cells[i] = new;
+        slots_here[i] = choose(moves, slots_before[i], choose(stays, slots_here[i], slot));
     }
     offsets[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&cells);
     slots[at + BLOCK..at + 2 * BLOCK].copy_from_slice(&slots_here);
