@@ -158,6 +158,8 @@ fn a_scheduler_shards_and_futures_are_read_back() {
         ("timer_lateness_seconds_bucket name=jobs,kind=scheduler,le=0.004194303", 1.0),
         ("timer_delay_seconds_bucket name=jobs,kind=scheduler,le=0.016777215", 2.0), // 10, 15
         ("timer_delay_seconds_bucket name=jobs,kind=scheduler,le=0.067108863", 5.0), // 20, 30, 40
+        ("timers_pending name=idle,kind=shards", 1.0),
+        ("timer_lateness_seconds_count name=idle,kind=shards", 0.0),
         ("timers_armed_total name=idle,kind=shards", 3.0),
         ("timers_rearmed_total name=idle,kind=shards", 2.0),
         ("timers_rearmed_in_place_total name=idle,kind=shards", 1.0),

@@ -269,13 +269,15 @@ impl<G: WheelGeometry> Shards<G> {
         Shard::of(&self.set, number)
     }
 
-    /// Returns the counts of the arming calls so far, summed over all shards.
+    /// Returns the counts so far, summed over all shards. Takes the lock of one shard at a time.
     #[must_use]
     pub fn statistics(&self) -> ShardStatistics {
         let mut sum = self.set.stripes.sum();
         for base in &self.set.bases {
-            let mut counts = lock(&base.state).statistics;
+            let state = lock(&base.state);
+            let mut counts = state.statistics;
             counts.locks += counts.calls();
+            counts.pending = state.len();
             sum += counts;
         }
         sum

@@ -322,6 +322,64 @@ fn each_insert_counts_its_delay_from_the_time_of_its_shard() {
     assert_eq!(delays(&shards).last(), Some(&(u64::MAX.into(), 1)));
 }
 
+/// Each timer that was started is pending, cancelled or fired.
+#[test]
+fn pending_cancelled_and_late_timers_are_counted() {
+    let shards = Shards::new(2);
+    let [first, second] = [0, 1].map(|number| shards.shard(number).unwrap());
+    for shard in [first, second] {
+        shard.set_clock(Arc::new(VirtualHost::new().monotonic()), Ticks::MILLISECOND);
+    }
+    let counts = || {
+        let ShardStatistics { started, pending, high_water, cancelled, lateness, .. } = shards.statistics();
+        assert_eq!(started, pending as u64 + cancelled + lateness.count());
+        (pending, high_water, cancelled, lateness.count(), lateness.max().as_millis())
+    };
+    assert_eq!(counts(), (0, 0, 0, 0, 0));
+
+    let timers =
+        [first.timer(|_| ()), first.timer(|_| ()), first.timer(|_| ()), first.deferrable_timer(|_| ())];
+    timers.iter().for_each(|timer| timer.add(10).unwrap());
+    timers[0].modify(20).unwrap();
+    assert_eq!(counts(), (4, 4, 0, 0, 0));
+    timers[0].modify_on(1, 1000).unwrap();
+    assert_eq!(counts(), (4, 5, 0, 0, 0), "4 on the first shard, and 1 on the second");
+
+    for _ in 0..2 {
+        timers[0].cancel();
+        timers[1].shutdown();
+        assert_eq!(counts(), (2, 5, 2, 0, 0));
+    }
+    timers[0].add_on(1, 1000).unwrap();
+    assert_eq!(first.advance(13), Ok(2));
+    assert_eq!(counts(), (1, 5, 2, 2, 2), "the bucket of tick 10 ends at tick 11");
+    assert_eq!(second.advance(1024), Ok(1));
+    let late: Vec<_> = shards.statistics().lateness.buckets().map(|(last, n)| (last.as_nanos(), n)).collect();
+    assert_eq!(late, [(0, 1), ((1 << 21) - 1, 2)], "the bucket of tick 1000 ends at tick 1024");
+    assert_eq!(counts(), (0, 5, 2, 3, 2));
+}
+
+#[test]
+fn a_lateness_counts_in_the_ticks_of_its_pass() {
+    let shards = Shards::new(1);
+    let shard = shards.shard(0).unwrap();
+    let timers = [10, 10, 11].map(|deadline| {
+        let timer = shard.timer(|_| ());
+        timer.add(deadline).unwrap();
+        timer
+    });
+    assert_eq!(shard.advance(14), Ok(3), "late by 3, 3 and 2 ns");
+    shard.set_clock(Arc::new(VirtualHost::new().monotonic()), Ticks::MILLISECOND);
+    let late = || {
+        let lateness = shards.statistics().lateness;
+        (lateness.count(), lateness.mean().as_nanos(), lateness.max().as_nanos())
+    };
+    assert_eq!(late(), (3, 8 / 3, 3));
+    timers[0].modify(20).unwrap();
+    assert_eq!(shard.advance(22), Ok(1));
+    assert_eq!(late(), (4, 1_000_008 / 4, 1_000_000));
+}
+
 #[test]
 fn what_is_armed_for_the_past_leaves_at_the_next_advance_and_never_in_the_same_pass() {
     for again in [0, 50, 100] {
@@ -611,6 +669,7 @@ fn a_panic_in_a_callback_leaves_a_whole_shard() {
         assert_eq!(shards.shard(0).unwrap().advance(50).unwrap(), 1, "the rest of the pass");
         assert_eq!(fired(&log).len(), 1);
     }
+    assert_eq!(shards.statistics().lateness.count(), 4, "the timer that panicked is counted, too");
 }
 
 #[test]

@@ -189,6 +189,10 @@ impl<G: WheelGeometry> Books<G> {
 
         let fired: u64 = self.timers.iter().map(|(_, book)| book.fired.load(Ordering::Relaxed)).sum();
         assert!(fired > PASSES / 10, "{fired}: the owners did not get far");
+        let withdrawn: u64 = self.timers.iter().map(|(_, book)| book.withdrawn.load(Ordering::Relaxed)).sum();
+        let counted = (statistics.pending, statistics.cancelled, statistics.lateness.count());
+        assert_eq!(counted, (pending, withdrawn, fired));
+        assert!((pending..=self.timers.len() * SHARDS).contains(&statistics.high_water), "{statistics:?}");
 
         // Every timer that is still pending fires exactly once.
         for shard in 0..SHARDS {

@@ -217,18 +217,25 @@ impl Measured for Report {
     }
 }
 
-/// A shard counts only its arming calls.
 impl Measured for ShardStatistics {
     const KIND: &'static str = "shards";
 
     fn numbers(&self) -> Vec<(Metric, u64)> {
         let rearmed = self.matched + self.requeued;
         vec![
+            (Metric::Pending, self.pending as u64),
+            (Metric::HighWater, self.high_water as u64),
             (Metric::Armed, self.started + rearmed),
             (Metric::Rearmed, rearmed),
+            (Metric::Fired, self.lateness.count()),
+            (Metric::Cancelled, self.cancelled),
             (Metric::InPlace, self.matched),
             (Metric::Locks, self.locks),
         ]
+    }
+
+    fn lateness(&self) -> Option<&Lateness> {
+        Some(&self.lateness)
     }
 
     fn delays(&self) -> Option<&DelayCounts> {

@@ -7,7 +7,7 @@ use tickwright_core::{
 use super::{Counted, Measured, OpenMetrics, QueueReport};
 use crate::scheduler::{Report, Settings, Site, SiteCounts, Statistics, TimerSet, Timing};
 use crate::shard::ShardStatistics;
-use crate::time::{Ticks, VirtualHost};
+use crate::time::{Lateness, Ticks, VirtualHost};
 
 /// The expected counts, which the test computes independently of the wrapper.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -202,6 +202,8 @@ fn each_number_of_a_report_has_its_name() {
     ];
     assert_eq!(numbers(&Report { statistics, sites: vec![site("a"), site("b")] }), named(&right));
 
+    let mut lateness = Lateness::new();
+    (0..1024).for_each(|ns| lateness.note(ns));
     let shards = ShardStatistics {
         matched: 1,
         requeued: 2,
@@ -210,10 +212,22 @@ fn each_number_of_a_report_has_its_name() {
         no_op: 16,
         locks: 32,
         lost_races: 64,
+        pending: 128,
+        high_water: 256,
+        cancelled: 512,
+        lateness,
         ..ShardStatistics::default()
     };
-    let right =
-        [("s_armed_total", 7), ("s_rearmed_total", 3), ("_locks_total", 32), ("s_rearmed_in_place_total", 1)];
+    let right = [
+        ("s_pending", 128),
+        ("s_high_water", 256),
+        ("s_armed_total", 7),
+        ("s_rearmed_total", 3),
+        ("s_fired_total", 1024),
+        ("s_cancelled_total", 512),
+        ("_locks_total", 32),
+        ("s_rearmed_in_place_total", 1),
+    ];
     assert_eq!(numbers(&shards), named(&right));
 
     let queue =

@@ -163,6 +163,7 @@ impl<G: WheelGeometry> SharedTimer<G> {
         if pending {
             // This drop does not free the node, because the caller also holds a counted reference.
             drop(held.home.take_out(Link::of(node)));
+            held.home.statistics.cancelled += 1;
         }
         let dead = next == Word::DEAD;
         // If the timer is running, the end of its callback makes it idle, unless the word has

@@ -4,7 +4,7 @@ use tickwright_core::{Advance, Tick};
 use tickwright_nodes::error_texts;
 
 use super::geometry::WheelGeometry;
-use super::node::{Base, SharedFiring, SharedTimer, Taken};
+use super::node::{Base, Locked, SharedFiring, SharedTimer, Taken};
 use crate::sync::{lock, this_thread};
 
 /// The text of [`Busy`].
@@ -31,6 +31,9 @@ struct Pass<'a, G: WheelGeometry> {
     /// callback, which runs user code. Therefore the handle is dropped with no lock held, and never
     /// between taking a timer and running its callback.
     previous: Option<SharedTimer<G>>,
+    /// The expiry of the timers that fired last, and how many of them are not counted yet. They
+    /// are counted together, because most timers of a pass have the same expiry.
+    batch: (Tick, u64),
     /// Whether a callback is running, with no lock held. Only in this case, the drop of this value
     /// ends a callback.
     unlocked: bool,
@@ -42,12 +45,21 @@ impl<G: WheelGeometry> Pass<'_, G> {
         (timer.node.callback)(&SharedFiring { timer, deadline, expiry, now: self.now, shard: self.shard });
         self.previous = None;
     }
+
+    /// Counts the timers of the batch, with their lateness.
+    #[inline(never)]
+    fn count_batch(&mut self, state: &mut Locked<G>) {
+        let (expiry, timers) = core::mem::replace(&mut self.batch, (self.now, 0));
+        let late_ns = (self.now - expiry).saturating_mul(state.outside.ticks.nanoseconds());
+        state.statistics.lateness.note_all(late_ns, timers);
+    }
 }
 
 impl<G: WheelGeometry> Drop for Pass<'_, G> {
     fn drop(&mut self) {
         if self.unlocked {
             let mut state = lock(&self.base.state);
+            self.count_batch(&mut state);
             if let Some(timer) = &self.current {
                 state.finish(self.base, &timer.node);
             }
@@ -74,7 +86,8 @@ pub(super) fn advance<G: WheelGeometry>(
     state.forward(base, now);
     let now = state.now;
     let (mut left, mut delivered) = (budget, 0);
-    let mut pass = Pass { base, shard, now, current: None, previous: None, unlocked: false };
+    let batch = (now, 0);
+    let mut pass = Pass { base, shard, now, current: None, previous: None, batch, unlocked: false };
     let thread = this_thread();
     // No tick follows `Tick::MAX`, so timers that are armed during a pass at that tick cannot be
     // left to a later tick. Therefore at `Tick::MAX` a pass fires at most as many timers as were
@@ -85,6 +98,11 @@ pub(super) fn advance<G: WheelGeometry>(
     {
         left -= 1;
         delivered += 1;
+        if taken.expiry != pass.batch.0 {
+            pass.count_batch(&mut state);
+            pass.batch.0 = taken.expiry;
+        }
+        pass.batch.1 += 1;
         state.expiring = true;
         drop(state);
         pass.unlocked = true;
@@ -97,6 +115,7 @@ pub(super) fn advance<G: WheelGeometry>(
         }
     }
     state.expiring = false;
+    pass.count_batch(&mut state);
     let complete = state.is_done(now);
     state.set_alarm();
     drop(state);

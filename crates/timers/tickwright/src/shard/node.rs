@@ -62,6 +62,7 @@ pub(super) struct Locked<G: WheelGeometry> {
     /// Whether the owner has dropped the shards.
     pub(super) closed: bool,
     /// Its field `locks` counts second locks only: the columns count each call and its first lock.
+    /// Its field `pending` stays 0, because `len` has that number.
     pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
 }

@@ -1,16 +1,17 @@
-//! Counts of the arming calls by their outcome.
+//! Counts of timers, and of the arming calls by their outcome.
 
 use core::ops::AddAssign;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::time::DelayCounts;
+use crate::time::{DelayCounts, Lateness};
 
-/// Counts of the arming calls by their outcome. The arming calls are `add`, `modify`,
-/// `modify_pending`, `reduce`, and their variants with a shard or a time as argument.
+/// Counts of timers, and of the arming calls by their outcome. The arming calls are `add`,
+/// `modify`, `modify_pending`, `reduce`, and their variants with a shard or a time as argument.
 ///
 /// Each call on an existing shard is counted in exactly one of the first five fields. If other
-/// threads arm timers while the counts are read, the counts are not a consistent snapshot. They are
-/// exact if no arming call is in progress.
+/// threads use the shards while the counts are read, the counts are not a consistent snapshot. They
+/// are exact if no call is in progress. Then `started` is `pending` + `cancelled` + the number of
+/// timers that fired, which is `lateness.count()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShardStatistics {
@@ -36,6 +37,18 @@ pub struct ShardStatistics {
     /// is not in it, because its delay belongs to the level of the last insert. Before
     /// [`set_clock`](super::Shard::set_clock) a tick counts as 1 ns.
     pub delays: DelayCounts,
+    /// How many timers are pending.
+    pub pending: usize,
+    /// The greatest number of timers that were pending at one time. With several shards it is the
+    /// sum of the shards' greatest numbers, which the timers of all shards together need not have
+    /// reached, because the shards can have reached their numbers at different times.
+    pub high_water: usize,
+    /// How many pending timers were cancelled or shut down.
+    pub cancelled: u64,
+    /// How many timers fired, and how late: the time from the tick at which a timer was due, which
+    /// is the end of its bucket, to the `now` of the pass. A pass takes the `now` that the caller
+    /// passed, or the shard's time if that is later. Ticks count as in [`delays`](Self::delays).
+    pub lateness: Lateness,
 }
 
 impl ShardStatistics {
@@ -56,6 +69,10 @@ impl AddAssign for ShardStatistics {
         self.locks += other.locks;
         self.lost_races += other.lost_races;
         self.delays.add(&other.delays);
+        self.pending += other.pending;
+        self.high_water += other.high_water;
+        self.cancelled += other.cancelled;
+        self.lateness.add(&other.lateness);
     }
 }
 

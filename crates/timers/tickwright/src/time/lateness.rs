@@ -21,8 +21,14 @@ impl Lateness {
 
     /// Counts a lateness of `ns` nanoseconds.
     pub fn note(&mut self, ns: u64) {
-        self.counts[(u64::BITS - ns.leading_zeros()) as usize] += 1;
-        self.sum_ns += u128::from(ns);
+        self.note_all(ns, 1);
+    }
+
+    /// Counts `timers` timers that were each late by `ns` nanoseconds. If there is no timer, `ns`
+    /// must be 0.
+    pub(crate) fn note_all(&mut self, ns: u64, timers: u64) {
+        self.counts[(u64::BITS - ns.leading_zeros()) as usize] += timers;
+        self.sum_ns += u128::from(ns) * u128::from(timers);
         self.max_ns = self.max_ns.max(ns);
     }
 

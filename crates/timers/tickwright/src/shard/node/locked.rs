@@ -74,8 +74,9 @@ impl<G: WheelGeometry> Locked<G> {
     /// the word that the caller must write to the timer.
     pub(crate) fn insert(&mut self, node: &Node<G>, p: Link<G>, deadline: Tick) -> Word {
         let (which, now) = (usize::from(node.deferrable), self.now);
-        let wheel = &mut self.wheels[which];
         self.len[which] += 1;
+        self.statistics.high_water = self.statistics.high_water.max(self.len());
+        let wheel = &mut self.wheels[which];
         // During a pass, a timer that is armed for the past fires at the next tick, which is after
         // the time of the pass, because otherwise the pass might never end.
         let _ = if self.expiring {
