@@ -432,7 +432,8 @@ pub struct Driven<'q, S: Store>(pub(super) &'q mut Queue<S>);
 /// What a successful insert returns to the driver of an alarm.
 type Entered<S> = (<S as Store>::Key, HeadChange);
 
-// Always inlined: the calls of `Queue` ignore the `HeadChange`, so it is computed only for a driver.
+// The functions are always inlined, because the functions of `Queue` ignore the `HeadChange`. The
+// compiler then omits its computation.
 impl<S: Store> Driven<'_, S> {
     /// This constant does not compile if a family is granular and implements [`Exact`].
     pub(super) const IS_EXACT: () = assert!(

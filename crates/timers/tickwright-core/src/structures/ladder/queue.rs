@@ -37,6 +37,13 @@ impl<P: Handle> Ladder<P> {
         Some(self.run.first().map_or_else(|| self.earliest_outside(), |(tick, _)| tick))
     }
 
+    /// Returns whether the result of `next_wake` might have changed since the first timer of the
+    /// run was due at `first`. While the run is empty, the result depends on the buckets.
+    #[inline]
+    fn change_since(&self, first: Option<Tick>) -> HeadChange {
+        HeadChange::when(first.is_none() || self.run.first_tick() != first)
+    }
+
     /// Inserts a timer that has just been armed for `expiry` into the run or into a bucket. The
     /// caller has already counted the timer as pending.
     #[inline]
@@ -132,29 +139,38 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Inserts a timer into a slot that still has entries of earlier timers.
-    #[inline(never)]
+    #[inline]
     fn insert_again(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
-        let wake = self.wake();
-        let sequence = self.take_sequence();
         let record = nodes.record_mut(p);
         let placed = record.placed();
-        self.live += 1;
-        if record.waits() && placed <= expiry && expiry - placed <= u32::MAX.into() {
-            record.stretch(expiry, sequence);
-            if placed == expiry {
-                self.mix(expiry);
-            }
-        } else {
-            record.arm(expiry, sequence);
-            self.place(nodes, p, expiry, now);
+        if !record.waits() || placed > expiry || expiry - placed > u32::MAX.into() {
+            return self.insert_anew(nodes, p, expiry, now);
         }
-        HeadChange::when(self.wake() != wake)
+        let sequence = self.take_sequence();
+        self.live += 1;
+        nodes.record_mut(p).stretch(expiry, sequence);
+        if placed == expiry {
+            self.mix(expiry);
+        }
+        HeadChange::when(self.run.is_empty())
+    }
+
+    /// Handles the case of [`insert_again`](Self::insert_again) in which the timer cannot take over
+    /// the slot's current entry.
+    #[inline(never)]
+    fn insert_anew(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
+        let first = self.run.first_tick();
+        let sequence = self.take_sequence();
+        self.live += 1;
+        nodes.record_mut(p).arm(expiry, sequence);
+        self.place(nodes, p, expiry, now);
+        self.change_since(first)
     }
 
     /// Re-arms `p`, wherever it is.
     #[inline(never)]
     fn move_anywhere(&mut self, nodes: &mut impl View<P, Self>, p: P, expiry: Tick, now: Tick) -> HeadChange {
-        let wake = self.wake();
+        let first = self.run.first_tick();
         let sequence = self.take_sequence();
         let record = nodes.record_mut(p);
         if record.waits() {
@@ -169,7 +185,7 @@ impl<P: Handle> Ladder<P> {
         nodes.record_mut(p).arm(expiry, sequence);
         self.place(nodes, p, expiry, now);
         self.purge_if_many_are_dead(nodes);
-        HeadChange::when(self.wake() != wake)
+        self.change_since(first)
     }
 }
 
@@ -201,12 +217,11 @@ unsafe impl<P: Handle> Discipline<P> for Ladder<P> {
         if record.has_entries() {
             return self.insert_again(nodes, p, expiry, now);
         }
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
+        let sequence = self.take_sequence();
         self.live += 1;
         if u128::from(expiry) < self.run_end {
             record.arm(expiry, sequence);
-            let is_first = self.run.first().is_none_or(|(tick, _)| expiry < tick);
+            let is_first = self.run.first_tick().is_none_or(|tick| expiry < tick);
             self.place_in_run(nodes, p, expiry, now);
             return HeadChange::when(is_first);
         }

@@ -127,6 +127,12 @@ impl Run {
         if self.is_empty() { None } else { Some(self.at(self.head)) }
     }
 
+    /// Returns the tick of the first timer.
+    #[inline]
+    pub(super) fn first_tick(&self) -> Option<Tick> {
+        if self.is_empty() { None } else { Some(self.at(self.head).0) }
+    }
+
     /// Returns the tick and the slot of the timer at `index`, counted from the first timer.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<(Tick, u32)> {
