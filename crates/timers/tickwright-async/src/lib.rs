@@ -75,8 +75,8 @@
 //!   be up to 400 us later. If at most 1,000 timers fire in any second, the thread never gathers.
 //! - A duration can have any length, and no input causes a panic.
 //! - The driver does not wake while no timer is due. A dropped timer can wake the driver once more.
-//! - A [`Sleep`] has at most 64 bytes. Its timer takes 72 bytes on the heap, plus one entry in a
-//!   timer wheel.
+//! - A [`Sleep`] has at most 64 bytes. Its timer takes 72 bytes on the heap, or 88 bytes with the
+//!   feature `metrics`, plus one entry in a timer wheel.
 //!
 //! # Features
 //!
@@ -108,6 +108,7 @@
 
 mod adapter;
 mod coop;
+mod counts;
 mod current;
 pub mod delay_queue;
 mod driver;

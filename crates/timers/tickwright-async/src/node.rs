@@ -36,6 +36,7 @@ use core::task::Waker;
 use tickwright::time::{DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
+use crate::counts::{Counts, Totals};
 use crate::driver::Driver;
 use crate::pace::Pace;
 use crate::sync::{Arc, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Cell, Mutex, Ordering};
@@ -77,6 +78,9 @@ pub(crate) struct Locked {
     pub(crate) alarm: u64,
     /// How many timers were filed, moved or removed under the lock.
     pub(crate) locked: u64,
+    /// The greatest number of timers that were in the queue at one time.
+    pub(crate) high_water: usize,
+    pub(crate) totals: Totals,
     /// The delays of the timers when they were inserted into the queue.
     pub(crate) delays: DelayCounts,
     pub(crate) lateness: Lateness,
@@ -102,13 +106,14 @@ pub(crate) struct Node {
     /// Only the owner uses the waker while the word is idle, vacant or fired, and only the driver
     /// uses it while the word is firing. While the word is armed, no thread touches the waker.
     pub(crate) waker: Cell<Option<Waker>>,
+    pub(crate) counts: Counts,
     /// The place where the last sleep or slot that uses the timer was created.
     #[cfg(feature = "sites")]
     pub(crate) site: Mutex<Option<&'static core::panic::Location<'static>>>,
 }
 
 #[cfg(all(target_pointer_width = "64", not(loom), not(feature = "sites")))]
-const _: () = assert!(size_of::<Node>() == 56);
+const _: () = assert!(size_of::<Node>() == if cfg!(feature = "metrics") { 72 } else { 56 });
 
 // SAFETY: 1. Of the fields only `waker` is not `Sync` by itself. 2. It is reached through
 // `Node::replace_waker` alone, whose callers hold it exclusively by the word's protocol.
@@ -126,6 +131,7 @@ impl Node {
             key: AtomicU64::new(0),
             core: Arc::clone(core),
             waker: Cell::new(None),
+            counts: Counts::default(),
             #[cfg(feature = "sites")]
             site: Mutex::new(None),
         }

@@ -243,6 +243,7 @@ impl Owner {
         // it files or fires the timer for the earlier deadline. If it fires the timer, the next
         // poll files the timer again.
         node.deadline.store(deadline, Ordering::Relaxed);
+        node.counts.rearm();
         record::rearm(node, deadline);
         if deadline < before && node.exchange(State::Armed, State::Armed, Ordering::AcqRel).is_ok() {
             // This must come after the exchange. See the module `shard`.
@@ -302,11 +303,12 @@ impl Drop for Owner {
     }
 }
 
-/// Records the arm before the timer is armed. The driver's events then come later in the trace, and
-/// the arm is recorded even if a hook of the caller panics.
+/// Counts and records the arm before the timer is armed. The driver's events then come later in the
+/// trace, and the arm is recorded even if a hook of the caller panics.
 #[inline]
 fn note_arm(node: &Arc<Node>, flags: &mut Flags, deadline: u64) {
     if !flags.arm(true) {
+        node.counts.arm();
         record::arm(node, deadline);
     }
 }

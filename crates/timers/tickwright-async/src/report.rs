@@ -15,6 +15,23 @@ pub struct TimerReport {
     /// The number of timers that are in a queue although no task waits for them. The next use of
     /// such a timer usually needs no lock.
     pub vacant: usize,
+    /// The greatest number of timers, live and vacant, that were in the queue of a shard at one
+    /// time, summed over the shards. All shards together need not have had as many timers at one
+    /// time.
+    pub high_water: usize,
+    /// How many times a timer was armed: a task began to wait for it, or changed its deadline while
+    /// it was armed. Needs the feature `metrics`, as do the next two counts. Each of the three is
+    /// exact if no other thread uses timers.
+    #[cfg(feature = "metrics")]
+    pub armed: u64,
+    /// How many of the arms in `armed` changed the deadline of an armed timer.
+    #[cfg(feature = "metrics")]
+    pub rearmed: u64,
+    /// How many armed timers were dropped or disarmed before they fired. A timer whose task saw
+    /// that the deadline had passed before the driver saw it is one of them. `armed` is `rearmed` +
+    /// `cancelled` + `live` + the number of timers that fired, which is `lateness.count()`.
+    #[cfg(feature = "metrics")]
+    pub cancelled: u64,
     /// How many times a timer was filed, moved or removed under a lock.
     pub locks: u64,
     /// For how long timers were armed when they entered a queue: from that time to the deadline. A
@@ -35,8 +52,26 @@ pub struct TimerReport {
     pub panics: u64,
 }
 
-/// The report has the label `kind="async"`. It has no counts of arms and cancels, because most of
-/// them take no lock.
+impl TimerReport {
+    pub(crate) const EMPTY: Self = Self {
+        live: 0,
+        vacant: 0,
+        high_water: 0,
+        #[cfg(feature = "metrics")]
+        armed: 0,
+        #[cfg(feature = "metrics")]
+        rearmed: 0,
+        #[cfg(feature = "metrics")]
+        cancelled: 0,
+        locks: 0,
+        delays: DelayCounts::new(),
+        lateness: Lateness::new(),
+        wakeups: 0,
+        panics: 0,
+    };
+}
+
+/// The report has the label `kind="async"`.
 #[cfg(feature = "metrics")]
 impl tickwright::metrics::Measured for TimerReport {
     const KIND: &'static str = "async";
@@ -45,7 +80,11 @@ impl tickwright::metrics::Measured for TimerReport {
         vec![
             (Metric::Timers, (self.live + self.vacant) as u64),
             (Metric::Pending, self.live as u64),
+            (Metric::HighWater, self.high_water as u64),
+            (Metric::Armed, self.armed),
+            (Metric::Rearmed, self.rearmed),
             (Metric::Fired, self.lateness.count()),
+            (Metric::Cancelled, self.cancelled),
             (Metric::Locks, self.locks),
             (Metric::Wakeups, self.wakeups),
             (Metric::Panics, self.panics),

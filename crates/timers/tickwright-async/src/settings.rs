@@ -7,6 +7,7 @@ use tickwright::time::{Clock, DelayCounts, Lateness};
 use tickwright_core::SlabQueue;
 
 use crate::coop;
+use crate::counts::Totals;
 use crate::driver::Driver;
 use crate::node::{Core, Locked, Shard};
 use crate::pace::Pace;
@@ -134,6 +135,8 @@ impl TimerSettings {
                 queue: SlabQueue::new(),
                 alarm: u64::MAX,
                 locked: 0,
+                high_water: 0,
+                totals: Totals::default(),
                 delays: DelayCounts::new(),
                 lateness: Lateness::new(),
             }),

@@ -5,15 +5,13 @@ use core::future::IntoFuture;
 use core::time::Duration;
 use std::io;
 
-use tickwright::time::{DelayCounts, Lateness};
-
 use crate::coop;
 use crate::delay_queue::DelayQueue;
 use crate::driver::Driver;
 #[cfg(not(all(feature = "web", target_family = "wasm", target_os = "unknown")))]
 use crate::driver::Place;
 use crate::interval::Interval;
-use crate::node::{Core, State};
+use crate::node::{Core, Locked, State};
 use crate::report::TimerReport;
 use crate::settings::TimerSettings;
 use crate::sleep::Sleep;
@@ -228,26 +226,37 @@ impl Timers {
         self.core.time.resolution()
     }
 
-    /// Returns how many timers there are, and how late timers fired. Takes O(timers), and locks one
-    /// shard at a time.
+    /// Returns how many timers there are, what was done with timers, and how late timers fired.
+    /// Takes O(timers), and locks one shard at a time.
     #[must_use]
     pub fn report(&self) -> TimerReport {
-        let (mut live, mut vacant, mut locks) = (0, 0, 0);
-        let (mut delays, mut lateness) = (DelayCounts::new(), Lateness::new());
-        for shard in &self.core.shards {
-            let state = lock(&shard.state);
-            for (_, node) in state.queue.iter_unordered() {
-                match node.state(Ordering::Relaxed) {
-                    State::Vacant => vacant += 1,
-                    _ => live += 1,
-                }
-            }
-            locks += state.locked;
-            delays.add(&state.delays);
-            lateness.add(&state.lateness);
-        }
         let (wakeups, panics) = self.core.driver.counts();
-        TimerReport { live, vacant, locks, delays, lateness, wakeups, panics }
+        let mut report = TimerReport { wakeups, panics, ..TimerReport::EMPTY };
+        for shard in &self.core.shards {
+            let mut state = lock(&shard.state);
+            let Locked { queue, totals, .. } = &mut *state;
+            let mut live = 0;
+            for (_, node) in queue.iter_unordered() {
+                // Acquire, so that the arm of a live timer is collected.
+                live += usize::from(node.state(Ordering::Acquire) != State::Vacant);
+                totals.collect(node);
+            }
+            #[cfg(feature = "metrics")]
+            {
+                let fired = state.lateness.count();
+                let [armed, rearmed, cancelled] = state.totals.numbers(live, fired);
+                report.armed += armed;
+                report.rearmed += rearmed;
+                report.cancelled += cancelled;
+            }
+            report.live += live;
+            report.vacant += state.queue.len() - live;
+            report.high_water += state.high_water;
+            report.locks += state.locked;
+            report.delays.add(&state.delays);
+            report.lateness.add(&state.lateness);
+        }
+        report
     }
 
     /// Returns the places where the live timers were created, each with its number of timers, in
