@@ -59,6 +59,8 @@ struct Turn {
     early: bool,
     settles: usize,
     claimed: Vec<Firing>,
+    /// The due times of the timers that wait again as new timers.
+    again: Vec<i64>,
     taken_over: bool,
     announced: Option<Announced>,
 }
@@ -71,6 +73,18 @@ pub struct Metrics {
     pub window: usize,
     /// Capacity: the number of firings that wait for an answer.
     pub held: usize,
+    /// Traffic: how many timers this participant's [`Timers`](crate::Timers) added, replaced, or
+    /// armed again as the answer to a firing. Only committed changes count. Timers that another
+    /// process, or a [`Writer`](crate::Writer) in the caller's transaction, wrote do not count.
+    pub armed: u64,
+    /// Traffic: how many waiting timers this participant's [`Timers`](crate::Timers) cancelled. A
+    /// timer that an owner had claimed already does not count.
+    pub cancelled: u64,
+    /// Traffic: the delays of the timers in `armed`: from the call, or from the turn that wrote the
+    /// answer, to the due time. With PostgreSQL, the engine's clock is not known before the first
+    /// turn, so earlier calls are missing here. Needs the feature `metrics`.
+    #[cfg(feature = "metrics")]
+    pub delays: tickwright::time::DelayCounts,
     /// Punctuality: the number of firings.
     pub firings: u64,
     /// Punctuality: the sum of the lateness of all firings, in microseconds.
@@ -204,6 +218,10 @@ impl Owner {
                 self.write_answers();
             }
             (Statement::Settle { answers, .. }, Answer::Rows(rows)) => {
+                // A released timer keeps its sequence number, and a new timer has a new one.
+                let settled: HashSet<i64> = answers.iter().map(|settled| settled.seq).collect();
+                let new = rows.iter().filter(|row| !settled.contains(&row.seq));
+                self.turn.again = new.map(|row| row.due).collect();
                 self.learn(rows)?;
                 for settled in answers {
                     self.window.finish(&settled.id, settled.seq);
@@ -294,6 +312,27 @@ impl Owner {
         if near == self.epoch && self.epoch != 0 && !self.window.learn(row) {
             self.unknown();
         }
+    }
+
+    /// Returns the time of the engine's clock, if a turn has read it.
+    pub(crate) fn now(&self, host: i64) -> Option<i64> {
+        (!self.is_new).then(|| host.saturating_add(self.offset))
+    }
+
+    /// Counts a timer that was armed at the time `now` of the engine's clock, if that is known.
+    pub(crate) fn note_arm(&mut self, due: i64, now: Option<i64>) {
+        self.metrics.armed += 1;
+        #[cfg(feature = "metrics")]
+        if let Some(now) = now {
+            let delay = u64::try_from(due.saturating_sub(now)).unwrap_or(0);
+            self.metrics.delays.note(delay.saturating_mul(1000));
+        }
+        let _ = (due, now);
+    }
+
+    /// Counts cancelled timers.
+    pub(crate) fn note_cancels(&mut self, count: u64) {
+        self.metrics.cancelled += count;
     }
 
     /// Removes a cancelled timer from the window.
@@ -437,6 +476,9 @@ impl Owner {
         self.answers.drain(..turn.settles);
         self.metrics.commits += 1;
         self.metrics.takeovers += u64::from(turn.taken_over);
+        for due in core::mem::take(&mut self.turn.again) {
+            self.note_arm(due, Some(self.turn.now));
+        }
         for firing in &mut self.turn.claimed {
             firing.late = self.turn.now.saturating_sub(firing.due);
             self.held.insert((firing.seq, firing.attempt));

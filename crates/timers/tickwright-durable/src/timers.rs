@@ -81,12 +81,13 @@ impl<E: Engine> Timers<E> {
         work: impl FnOnce(&mut Writer<&mut E>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let near = self.owner.epoch();
+        let now = self.engine.clock().or_else(|| self.owner.now(self.host()));
         self.engine.execute(&Statement::Begin)?;
         let mut open = Open { engine: &mut self.engine, is_open: true };
         let mut writer = Writer::new(&mut *open.engine);
         writer.near = near;
         let result = work(&mut writer);
-        let (changes, failure) = (writer.changes, writer.failure);
+        let (changes, removed, failure) = (writer.changes, writer.removed, writer.failure);
         // An engine may have ended the transaction at an error that `work` ignored.
         let result = result.and_then(|value| failure.map_or(Ok(value), Err)).and_then(|value| {
             open.engine.execute(&Statement::Commit)?;
@@ -98,9 +99,13 @@ impl<E: Engine> Timers<E> {
             Err(Error::UnknownOutcome(_)) => self.owner.unknown(),
             Err(_) => {}
             Ok(_) => {
+                self.owner.note_cancels(removed);
                 for change in changes {
                     match change {
-                        Change::Put(row) => self.owner.put(row, near),
+                        Change::Put(row) => {
+                            self.owner.note_arm(row.due, now);
+                            self.owner.put(row, near);
+                        }
                         Change::Cancel(id) => self.owner.cancelled(&id),
                     }
                 }

@@ -21,6 +21,8 @@ pub struct Writer<E> {
     /// notified.
     pub(crate) near: i64,
     pub(crate) changes: Vec<Change>,
+    /// How many waiting timers were deleted by `cancel`.
+    pub(crate) removed: u64,
     /// The first error, which may have made the engine end the transaction.
     pub(crate) failure: Option<Error>,
 }
@@ -35,7 +37,7 @@ pub(crate) enum Change {
 impl<E: Engine> Writer<E> {
     /// Creates a writer over an engine that is inside a transaction.
     pub fn new(engine: E) -> Self {
-        Self { engine, is_guarded: false, near: 0, changes: Vec::new(), failure: None }
+        Self { engine, is_guarded: false, near: 0, changes: Vec::new(), removed: 0, failure: None }
     }
 
     /// Adds a timer, unless a timer with this id exists.
@@ -65,7 +67,10 @@ impl<E: Engine> Writer<E> {
             self.write(Statement::Cancel { id })
         });
         match self.kept(result)? {
-            Answer::Cancelled(cancelled) => Ok(cancelled),
+            Answer::Cancelled(cancelled) => {
+                self.removed += u64::from(cancelled == Cancelled::Removed);
+                Ok(cancelled)
+            }
             other => Err(unexpected(&other)),
         }
     }

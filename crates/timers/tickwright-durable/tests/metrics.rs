@@ -2,7 +2,7 @@
 
 use tickwright::metrics::{Measured, Metric, OpenMetrics};
 use tickwright_durable::sqlite::Sqlite;
-use tickwright_durable::{Due, MAX_DUE, Metrics, Settings, Timers};
+use tickwright_durable::{Added, Cancelled, Due, Error, MAX_DUE, Metrics, Settings, Timers};
 
 #[test]
 fn what_a_participant_did_is_in_the_text() {
@@ -13,6 +13,11 @@ fn what_a_participant_did_is_in_the_text() {
     let firings = timers.take_due().unwrap();
     assert!(timers.done(&firings[0]) && timers.release(&firings[1]));
     assert_eq!(timers.take_due().unwrap().len(), 1, "the released one again");
+    timers.replace("later", Due::At(MAX_DUE), b"").unwrap();
+    timers.add("not", Due::At(MAX_DUE), b"").unwrap();
+    assert_eq!(timers.cancel("not"), Ok(Cancelled::Removed));
+    assert_eq!(timers.cancel("b"), Ok(Cancelled::Running), "it does not wait");
+    assert_eq!(timers.cancel("c"), Ok(Cancelled::Gone));
 
     let metrics = timers.metrics();
     let text = OpenMetrics::default().with("mail", &metrics).to_string();
@@ -20,7 +25,9 @@ fn what_a_participant_did_is_in_the_text() {
     for (sample, right) in [
         ("timers_loaded", 1),
         ("timers_held", 1),
+        ("timers_armed_total", 5),
         ("timers_fired_total", 3),
+        ("timers_cancelled_total", 1),
         ("timer_takeovers_total", 1),
         ("timers_repeated_total", 1),
         ("timers_lost_total", 0),
@@ -40,6 +47,38 @@ fn what_a_participant_did_is_in_the_text() {
     assert_eq!(mean, u128::from(metrics.late_us / 3), "the histogram has the sum of the latenesses");
 }
 
+/// Only committed changes count, each with its delay.
+#[test]
+fn what_a_participant_armed_is_counted_with_its_delay() {
+    const HOUR: i64 = 3_600_000_000;
+    let mut timers = Timers::new(Sqlite::open(":memory:").unwrap(), Settings::alone());
+    timers.add("a", Due::At(1), b"").unwrap();
+    assert_eq!(timers.add("a", Due::After(HOUR), b""), Ok(Added::Exists));
+    let failed = timers.batch(|batch| {
+        batch.add("b", Due::After(HOUR), b"")?;
+        batch.cancel("a")?;
+        batch.add("", Due::After(HOUR), b"")
+    });
+    assert_eq!(failed, Err(Error::IdLength { bytes: 0 }));
+    let counts = |timers: &Timers<_>| {
+        let Metrics { armed, cancelled, delays, .. } = timers.metrics();
+        (armed, cancelled, delays.buckets().map(|(last, n)| (last.as_nanos(), n)).collect::<Vec<_>>())
+    };
+    let due = (1, 1); // It was due in 1970.
+    assert_eq!(counts(&timers), (1, 0, vec![due]));
+
+    let hour = (1 << 42) - 1; // From 37 to 73 minutes.
+    timers.add("b", Due::After(HOUR), b"").unwrap();
+    assert_eq!(counts(&timers), (2, 0, vec![due, (hour, 1)]));
+    let firings = timers.take_due().unwrap();
+    timers.again(&firings[0], Due::After(HOUR)).unwrap();
+    assert_eq!(counts(&timers).0, 2, "the answer is not written yet");
+    timers.take_due().unwrap();
+    assert_eq!(counts(&timers), (3, 0, vec![due, (hour, 2)]));
+    timers.cancel("a").unwrap();
+    assert_eq!(counts(&timers), (3, 1, vec![due, (hour, 2)]));
+}
+
 /// All values differ, so an exchange of two fields shows.
 #[test]
 fn each_field_has_its_own_metric() {
@@ -47,10 +86,13 @@ fn each_field_has_its_own_metric() {
     (metrics.window, metrics.held, metrics.firings) = (11, 12, 13);
     (metrics.takeovers, metrics.repeated, metrics.lost) = (14, 15, 16);
     (metrics.statements, metrics.commits, metrics.failures) = (17, 18, 19);
+    (metrics.armed, metrics.cancelled) = (20, 21);
     let right = [
         (Metric::Loaded, 11),
         (Metric::Held, 12),
+        (Metric::Armed, 20),
         (Metric::Fired, 13),
+        (Metric::Cancelled, 21),
         (Metric::Takeovers, 14),
         (Metric::Repeated, 15),
         (Metric::Lost, 16),
