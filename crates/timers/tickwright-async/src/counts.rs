@@ -6,7 +6,6 @@
 //! adds the counts to the shard's totals when the timer enters or leaves the queue, and for a
 //! report.
 
-use crate::node::Node;
 #[cfg(feature = "metrics")]
 use crate::sync::{AtomicU32, Ordering};
 
@@ -58,22 +57,22 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Adds the calls that a timer has counted since the last collection.
-    pub(crate) fn collect(&mut self, node: &Node) {
+    pub(crate) fn collect(&mut self, counts: &Counts) {
         #[cfg(feature = "metrics")]
         {
-            let Counts { armed, rearmed, collected: [of_armed, of_rearmed] } = &node.counts;
+            let Counts { armed, rearmed, collected: [of_armed, of_rearmed] } = counts;
             self.armed += u64::from(increase(armed, of_armed));
             self.rearmed += u64::from(increase(rearmed, of_rearmed));
         }
-        let _ = node;
+        let _ = counts;
     }
 
     /// Like [`collect`](Self::collect), for a timer that enters the queue. New deadlines since the
     /// timer left the queue are not re-arms, because it was not armed.
-    pub(crate) fn enter(&mut self, node: &Node) {
+    pub(crate) fn enter(&mut self, counts: &Counts) {
         #[cfg(feature = "metrics")]
-        increase(&node.counts.rearmed, &node.counts.collected[1]);
-        self.collect(node);
+        increase(&counts.rearmed, &counts.collected[1]);
+        self.collect(counts);
     }
 
     /// Returns how many times timers were armed, re-armed and cancelled. The caller has collected

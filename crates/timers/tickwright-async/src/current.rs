@@ -67,6 +67,9 @@ impl Timers {
     /// thread that has not entered other timers. Call it before the first use of those functions,
     /// for example with the timers of a runtime whose tasks run on several workers.
     ///
+    /// Later calls cannot replace these timers, and timers that a runtime drives stop when the
+    /// runtime ends. In tests, each of which has a runtime of its own, use [`enter`](Self::enter).
+    ///
     /// # Errors
     /// Returns `self` if the process already has timers.
     pub fn set_global(self) -> Result<(), Self> {

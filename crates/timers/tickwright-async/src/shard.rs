@@ -82,7 +82,7 @@ impl Core {
         let key = state.queue.insert(due, Arc::clone(node)).map_err(|_| NotFiled)?;
         state.delays.note(deadline - now);
         state.high_water = state.high_water.max(state.queue.len());
-        state.totals.enter(node);
+        state.totals.enter(&node.counts);
         node.key.store(key.to_bits(), Ordering::Relaxed);
         node.filed.store(due, Ordering::Relaxed);
         // Relaxed is enough, because the driver reads the state under the lock and therefore sees
@@ -145,7 +145,7 @@ impl Core {
         if node.state(Ordering::Relaxed) == State::Vacant {
             let removed = Key::from_bits(node.key.load(Ordering::Relaxed)).map(|key| state.queue.remove(key));
             state.locked += 1;
-            state.totals.collect(node);
+            state.totals.collect(&node.counts);
             node.set_state(State::Idle, Ordering::Relaxed);
             drop(state);
             // The owner also holds a reference, so this drop does not free the timer.
@@ -259,7 +259,7 @@ impl Locked {
                     // Acquire, so that this thread sees the waker that the owner wrote.
                     if node.exchange(seen, State::Firing, Ordering::Acquire).is_ok() {
                         self.lateness.note(nanos.saturating_sub(time.start(due)));
-                        self.totals.collect(&node);
+                        self.totals.collect(&node.counts);
                         record::fire(&node);
                         // SAFETY: 1. this is the driver, and it has made the word firing.
                         let waker = unsafe { node.replace_waker(None) };
@@ -278,7 +278,7 @@ impl Locked {
                     // Relaxed is enough, because the driver has written nothing that the owner
                     // reads without the lock.
                     if node.exchange(seen, State::Idle, Ordering::Relaxed).is_ok() {
-                        self.totals.collect(&node);
+                        self.totals.collect(&node.counts);
                         break None;
                     }
                 }

@@ -239,7 +239,7 @@ impl Timers {
             for (_, node) in queue.iter_unordered() {
                 // Acquire, so that the arm of a live timer is collected.
                 live += usize::from(node.state(Ordering::Acquire) != State::Vacant);
-                totals.collect(node);
+                totals.collect(&node.counts);
             }
             #[cfg(feature = "metrics")]
             {

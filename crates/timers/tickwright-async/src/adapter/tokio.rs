@@ -5,7 +5,6 @@ use core::panic::AssertUnwindSafe;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::io::Write;
 use std::panic::catch_unwind;
 use std::sync::{OnceLock, Weak};
 
@@ -193,6 +192,8 @@ impl Driver {
 /// advances.
 #[cfg(debug_assertions)]
 pub(crate) fn tell_of_paused_clock() {
+    use std::io::Write;
+
     static TOLD: std::sync::Once = std::sync::Once::new();
     if TOLD.is_completed() || Handle::try_current().is_err() {
         return;
