@@ -1,5 +1,6 @@
-//! The results of exported functions. A result of 0 or more is a success, and a negative result is
-//! a negated `errno`.
+//! The error codes of exported functions, and their texts. A result of 0 or more is a success, and
+//! a negative result is a negated `errno`. The module `job` of `tickwright-capi` has the positive
+//! results, such as `TW_CANCEL_ENDING`.
 
 use core::ffi::{CStr, c_int};
 

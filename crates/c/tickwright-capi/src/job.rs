@@ -1,5 +1,5 @@
 //! Converts jobs, timings, origins and results between the types of the C interface and the types
-//! of the scheduler.
+//! of the scheduler. This file has the numbers of all C enumerations of the scheduler.
 
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::time::Duration;

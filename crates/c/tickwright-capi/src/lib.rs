@@ -12,8 +12,8 @@
 //! - [`scheduler`] has timers with callbacks. [`job`] describes them, [`add`] adds them, [`drive`]
 //!   runs them, and [`watch`] inspects them. The handle of a scheduler is in `handle`.
 //!
-//! [`tickwright_boundary`] contains the results, the checks of pointers, the states and the structs
-//! that grow. It also states the contract of all functions, which SAFETY comments call "the
+//! [`tickwright_boundary`] contains the error codes, the checks of pointers, the states and the
+//! structs that grow. It also states the contract of all functions, which SAFETY comments call "the
 //! header's contract". Threads are in another library, `tickwright-threads-capi`.
 #![allow(non_camel_case_types, reason = "C names")]
 

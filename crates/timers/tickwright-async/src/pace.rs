@@ -4,7 +4,8 @@
 //! While wake-ups that fire timers are rare, the driver wakes for each tick with timers. While they
 //! are frequent, the driver rests after each pass, and the next pass fires the timers that came due
 //! during the rest. The length of a rest is
-//! [`TimerSettings::gather`](crate::TimerSettings::gather), which is 400 us by default.
+//! [`TimerSettings::gather`](crate::TimerSettings::gather), which is 400 us by default and at most
+//! 10 ms.
 //!
 //! ```text
 //!   due     |   |  |      | || ||| |||| ||| ||| || |||| |||      |

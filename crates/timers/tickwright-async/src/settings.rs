@@ -14,7 +14,7 @@ use crate::pace::Pace;
 use crate::sync::{Arc, AtomicUsize, Mutex};
 use crate::time::Time;
 
-/// The settings of timers: resolution, slack, shards and clock.
+/// The settings of timers: resolution, slack, gathering, shards, clock and recorder.
 ///
 /// ```
 /// use core::time::Duration;

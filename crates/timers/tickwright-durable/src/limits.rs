@@ -6,5 +6,6 @@ pub const MAX_ID: usize = 255;
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// The latest due time, in microseconds since 1970: the end of the year 9999.
 pub const MAX_DUE: i64 = 253_402_300_799_999_999;
-/// The version of the schema that this crate reads and writes.
+/// The version of the schema that this crate reads and writes. No code upgrades an older schema: a
+/// greater number refuses all existing stores, so it needs such code first.
 pub(crate) const SCHEMA: i64 = 1;

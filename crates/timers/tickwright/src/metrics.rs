@@ -4,6 +4,7 @@
 //!   Counted<Q>            QueueReport       ┐
 //!   Scheduler::report     Report            ├─ Measured ─┬─> OpenMetrics   text for a scrape
 //!   Shards::statistics    ShardStatistics   │            └─> publish       the facade `metrics`
+//!   futures, durable      TimerReport, ...  │
 //!   a type of yours                         ┘
 //! ```
 //!

@@ -330,8 +330,8 @@ impl<'a, O: Membership<T, B>, T, B: Balance> HookDict<'a, O, T, B> {
     /// 2. the link is dropped together with the object, which means that the link is not in a
     ///    `ManuallyDrop`, a `MaybeUninit` or a union.
     ///
-    /// The caller need not unlink the object before it is dropped, because the drop of a linked
-    /// link aborts the process.
+    /// Safety does not require that the caller unlinks the object before the object is dropped: if
+    /// a link is dropped while it is in a dictionary, the process aborts.
     pub unsafe fn insert_pinned(
         &mut self,
         position: Position<ObjectRef<'a, T>>,

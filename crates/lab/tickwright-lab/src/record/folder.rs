@@ -1,4 +1,4 @@
-//! The folders of the library and of the rings during a recording.
+//! The folders that contain the library and the rings while a recording runs.
 
 use core::hash::BuildHasher;
 use std::env;

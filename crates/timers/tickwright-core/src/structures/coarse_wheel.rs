@@ -133,7 +133,7 @@ mod geometry;
 ///
 /// # Invariants
 /// `clock` is the tick up to which the wheel has advanced. *X(deadline, level)* is
-/// [`Geometry::bucket_end`]: the end of the granule of the level that holds the deadline.
+/// [`Geometry::bucket_end`]: the end of that granule of the level in which the deadline lies.
 /// 1. Each bucket, and also the due list, is a doubly linked list ([`Violation::BackLink`]) from
 ///    its head to its tail ([`Violation::Head`]). Together these lists hold every pending node
 ///    exactly once ([`Violation::Count`]).

@@ -1,4 +1,5 @@
-//! The table of metrics, and the reports that have them.
+//! The table of metrics, and the reports of schedulers and shards. The other reports are in
+//! `counted`, and in the crates of futures and of durable timers.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -7,7 +8,8 @@ use crate::scheduler::{Report, SiteCounts};
 use crate::shard::ShardStatistics;
 use crate::time::{DelayCounts, Lateness, nanos};
 
-/// Declares the metrics, each with its name, its type, and its meaning.
+/// Declares the metrics, each with its name, its type, and its meaning. A counter's name has no
+/// `_total` here, because the output appends it.
 macro_rules! metrics {
     ($($metric:ident $name:literal $kind:literal $help:literal)*) => {
         /// The meaning of a number in a report. The OpenMetrics text has the same sentences after

@@ -2,9 +2,10 @@
 //!
 //! Threads that share a scheduler need more than mutual exclusion. A thread needs an id, which
 //! shows whether the caller is a callback. A thread must be able to wait for the end of a callback.
-//! A pass must let other threads take the lock. All of this is in this module, so the other modules
-//! of the scheduler contain no lock, no atomic and no thread. For a scheduler of one thread, these
-//! operations are empty: the id of the thread is `()`, and it never waits.
+//! A pass must let other threads take the lock. All of this is in this module. Of the scheduler's
+//! other modules, only `thread` starts a thread, and only `table` has an atomic, a counter. For a
+//! scheduler of one thread, these operations are empty: the id of the thread is `()`, and it never
+//! waits.
 
 use core::cell::{RefCell, RefMut};
 use core::ops::DerefMut;

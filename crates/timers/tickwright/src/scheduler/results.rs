@@ -112,7 +112,8 @@ pub enum Cancelled<P> {
     Disarmed,
     /// The timer is kept, and was already idle.
     Idle,
-    /// The timer is running. The result of its callback will not arm it again.
+    /// The timer is running. The result of its callback will not arm it again, unless
+    /// [`try_cancel`](super::Scheduler::try_cancel) returned this, which changes nothing.
     Running {
         /// Whether the callback runs on the calling thread, which means that the callback itself
         /// made the call. It is always `true` for a [`TimerSet`](super::TimerSet), whose owner runs

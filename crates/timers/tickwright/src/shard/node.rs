@@ -61,8 +61,9 @@ pub(super) struct Locked<G: WheelGeometry> {
     waiters: Waiters,
     /// Whether the owner has dropped the shards.
     pub(super) closed: bool,
-    /// Its field `locks` counts second locks only: the columns count each call and its first lock.
-    /// Its field `pending` stays 0, because `len` has that number.
+    /// Its field `locks` counts only the second lock that a call takes, because the counts by
+    /// outcome already contain each call that took a lock. Its field `pending` stays 0, because
+    /// `len` has that number.
     pub(super) statistics: ShardStatistics,
     pub(super) outside: Outside,
 }

@@ -34,7 +34,7 @@ fn claim(published: f64, verdict: Verdict) -> Claim {
 
 /// Returns the headline, the published ratios, the bytes and the order.
 pub(super) fn findings(plan: &Plan, published: &Published, data: &Data) -> Vec<Finding> {
-    // The headline uses the order of the delays that favors no structure.
+    // The delays can come in several orders. The headline uses the one that favors no structure.
     let mut all: Vec<Finding> =
         headline(&besides(plan, data, Order::Random), published).into_iter().collect();
     all.extend(ratios(plan, published, data));

@@ -79,8 +79,9 @@ pub(super) struct Rung {
     pub(super) mask: usize,
     /// The first tick of the rung.
     pub(super) start: Tick,
-    /// The tick after the last tick of the rung. A rung that divides arrivals has only timers for
-    /// `start`. For such a rung, `end` is also `start`, so that no new timer enters the rung.
+    /// The tick after the last tick of the rung. A rung that divides its timers by arrival number
+    /// holds only timers that are due at the tick `start`. For such a rung, `end` is also `start`,
+    /// so that no new timer enters the rung.
     pub(super) end: u128,
     /// If the rung divides the arrivals of one tick, the least arrival number that is too great for
     /// the rung. Otherwise 0.
