@@ -150,4 +150,10 @@ fn counts_outlive_their_timer() {
     // The end of a thread removes the thread's timers.
     std::thread::scope(|scope| scope.spawn(arm_twice).join().unwrap());
     assert_eq!((timers.report().vacant, counts()), (0, (8, 4, 4)));
+    // The driver fires a timer that was armed and re-armed without a lock.
+    let mut sleep = timers.sleep(Duration::from_secs(5));
+    assert!(poll(&mut sleep).is_pending());
+    sleep.reset_after(Duration::from_secs(6));
+    clock.advance(Duration::from_secs(6));
+    assert_eq!((timers.report().lateness.count(), counts()), (1, (10, 5, 4)));
 }
