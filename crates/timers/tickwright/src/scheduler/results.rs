@@ -72,7 +72,9 @@ pub enum Next {
     /// The timer runs again after its period, counted from its due time. If it has no period, the
     /// delay with which it was armed is used instead.
     Again,
-    /// The timer runs again this long after its due time. Its period does not change.
+    /// The timer runs again this long after its due time. Its period does not change. The timer's
+    /// policy for [`Missed`](super::Missed) periods applies to this delay, too: with
+    /// [`Delay`](super::Missed::Delay), for example, the delay counts from the callback's end.
     After(Duration),
 }
 

@@ -29,7 +29,8 @@ pub enum When {
     Wall(Duration),
 }
 
-/// What happens to a repeating timer if whole periods have passed before its run.
+/// What happens to a repeating timer if whole periods have passed before its run. The policy also
+/// applies to a delay that a callback returns ([`Next::After`](super::Next::After)).
 ///
 /// Example: the period is 10, the timer was due at 20, and it runs only at 47:
 ///
