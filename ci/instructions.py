@@ -39,10 +39,10 @@ def count(*command):
 def rows():
     queues = build("tickwright-core", "count_queue")
     names = subprocess.run([queues, "list"], capture_output=True, text=True, check=True).stdout.split()
-    for storage in ["slab", "hook"]:
-        for name in names:
-            for operation in ["insert", "remove", "reschedule", "pop"]:
-                yield f"{name}/{storage}", operation, count(queues, name, storage, operation)
+    # The ladder works only in slabs.
+    for name, storage in [("ladder", "slab"), *((name, storage) for storage in ["slab", "hook"] for name in names)]:
+        for operation in ["insert", "remove", "reschedule", "pop"]:
+            yield f"{name}/{storage}", operation, count(queues, name, storage, operation)
     calls = build("tickwright", "count_scheduler")
     for name in ["heap4", "wheel"]:
         for operation in ["add", "start", "cancel", "run"]:

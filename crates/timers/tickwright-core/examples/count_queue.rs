@@ -12,7 +12,7 @@
 
 use core::hint::black_box;
 
-use tickwright_core::{Family, HookQueue, SlabQueue, Timer, TimerQueue, for_each_family};
+use tickwright_core::{Family, HookQueue, LadderQueue, SlabQueue, Timer, TimerQueue, for_each_family};
 
 const MANY: usize = 1000;
 /// The range of deadlines, which is about an hour in milliseconds.
@@ -124,6 +124,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["list"] => println!("{}", for_each_family!(names []).join("\n")),
+        ["ladder", "slab", operation] => slab::<LadderQueue>(operation, None),
         [family, storage, operation] => for_each_family!(run_one [family, storage, operation, None]),
         [family, storage, operation, delays] => {
             let delays = Some(delays.parse().expect("a number of delays"));

@@ -3,8 +3,9 @@
 //! ```text
 //!   "TWSN" | version 2 | payload bytes 2 | timers 4 | { ticks left 8 | payload } .. | CRC-32 4
 //! ```
-//! Numbers are little-endian. A timer is saved with the number of ticks that it had left, so a
-//! snapshot contains no absolute times. The caller that restores the snapshot computes each
+//! Numbers are little-endian. A timer is saved with the number of ticks that it had left, counted
+//! from the queue's `now` (call `update_now` before the snapshot), so a snapshot contains no
+//! absolute times. Idle timers are not saved. The caller that restores the snapshot computes each
 //! deadline from its own current time. The entries are in the order of delivery, so timers of equal
 //! deadline stay in the order of their arrival. A snapshot of n timers takes at most O(n log n) in
 //! every structure, and does not change the queue.
