@@ -130,7 +130,7 @@ impl Run {
     /// Returns the tick of the first timer.
     #[inline]
     pub(super) fn first_tick(&self) -> Option<Tick> {
-        if self.is_empty() { None } else { Some(self.at(self.head).0) }
+        self.first().map(|(tick, _)| tick)
     }
 
     /// Returns the tick and the slot of the timer at `index`, counted from the first timer.

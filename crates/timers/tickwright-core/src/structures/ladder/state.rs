@@ -193,7 +193,6 @@ impl<P: Handle> Ladder<P> {
     }
 
     /// Marks the bucket of a tick as mixed: its timers might not be in the order of their arrival.
-    #[inline(never)]
     pub(super) fn mix(&mut self, tick: Tick) {
         let Some(at) = self.rung_of(tick) else {
             self.lists[TOP].mixed = true;
